@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo serve browser tracer proxy syslog test test-random test-fast test-real real-services \
+.PHONY: help demo serve browser tracer proxy syslog servers test test-random test-fast test-real real-services \
   real-clients test-permissions test-requests attack test-kills test-damage test-measure lock lint format bench docs site release coverage \
   conformance api clean size reader reader-further train-environment axe web-vendor
 
@@ -42,7 +42,7 @@ test-random: $(VENV)/.ragstone-dev
 
 # Tests with other projects' packages, in environments of their own (noxfile.py says which): they weigh
 # more than Ragstone. And tests that take minutes: servers that are killed, every page's commands.
-test-real: $(VENV)/.ragstone-dev browser axe tracer proxy syslog  ## slow tests, real servers, browsers, Plone and clients
+test-real: $(VENV)/.ragstone-dev browser axe tracer proxy syslog servers  ## slow tests, real servers, browsers, Plone and clients
 	HYPOTHESIS_PROFILE=same $(NOX) slow
 	HYPOTHESIS_PROFILE=same $(MAKE) -j2 -Otarget real-services real-clients
 
@@ -96,6 +96,16 @@ syslog:
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -q && apt-get install -yq --no-install-recommends rsyslog; \
 	else echo "A test needs rsyslog, which only root can install: apt-get install rsyslog"; fi
+
+# Dovecot, Samba, and PHP for wikis (`nox -s wikis` unpacks those) are what sources read in tests. Without
+# them those are skipped, but fail in CI. Where Debian starts services, none of these is needed running.
+SERVERS := dovecot-imapd samba samba-vfs-modules php-cli php-intl php-mbstring php-sqlite3 php-xml
+servers:
+	@if [ -x /usr/sbin/dovecot ] && ls /usr/lib/*/samba/vfs/acl_tdb.so >/dev/null 2>&1 && \
+	  command -v smbd >/dev/null && php -m 2>/dev/null | grep -q pdo_sqlite; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -q && apt-get install -yq --no-install-recommends $(SERVERS); \
+	else echo "Tests need programs that only root can install: apt-get install $(SERVERS)"; fi
 
 # Folders whose tests open whole Ragstones or databases.
 WITH_SERVERS = backup cli conformance e2e http store

@@ -57,6 +57,15 @@ def install_node_packages(session: nox.Session, package: str, *npm: str) -> None
         session.run(*npm, "install", "--silent", "--no-fund", "--no-audit", external=True)
 
 
+def unpack(session: nox.Session, *packages: str) -> None:
+    """Unpack packages of Debian into the folder of the session, which needs no root."""
+    with session.chdir(session.virtualenv.location):
+        session.run("apt-get", "download", "-q", *packages, external=True)
+        for package in Path().glob("*.deb"):
+            session.run("dpkg", "-x", str(package), ".", external=True)
+            package.unlink()
+
+
 @nox.session
 def real_environment(session: nox.Session) -> None:
     """Ragstone beside libraries that weigh more than itself, for the next three."""
@@ -69,7 +78,7 @@ def slow(session: nox.Session) -> None:
     run_tests(session, *PARALLEL, marker="slow and not real")
 
 
-@nox.session(venv_backend="none", requires=["provider", "real_environment"])
+@nox.session(venv_backend="none", requires=["provider", "real_environment", "wikis"])
 def real(session: nox.Session) -> None:
     """Servers, browsers and libraries that weigh more than Ragstone; what takes minutes."""
     others = ("tests/clients", LARGE_TESTS, BOMBS, CHAT_MODEL_TESTS, *PLONE_TESTS)
@@ -156,11 +165,13 @@ def phoenix(session: nox.Session) -> None:
 @nox.session
 def prometheus(session: nox.Session) -> None:
     """Prometheus, unpacked: its package would start a server, and needs no root this way."""
-    with session.chdir(session.virtualenv.location):
-        session.run("apt-get", "download", "-q", "prometheus", external=True)
-        for package in Path().glob("prometheus_*.deb"):
-            session.run("dpkg", "-x", str(package), ".", external=True)
-            package.unlink()
+    unpack(session, "prometheus")
+
+
+@nox.session
+def wikis(session: nox.Session) -> None:
+    """MediaWiki and DokuWiki, unpacked: their packages would bring a web server."""
+    unpack(session, "mediawiki", "mediawiki-classes", "dokuwiki")
 
 
 @nox.session

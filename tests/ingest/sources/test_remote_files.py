@@ -9,17 +9,24 @@ import pytest
 
 from ragstone.core.sync import SourceRun
 from ragstone.ingest.sources import item_run
+from tests import samba
 from tests.ingest.sources.file_servers import PASSWORD, RCLONE, VARIABLE, FileServer
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(RCLONE is None, reason="needs rclone")]
+pytestmark = pytest.mark.real
 
 
-@pytest.fixture(params=["webdav", "s3", "sftp"], scope="module")
+@pytest.fixture(params=["webdav", "s3", "sftp", "smb"], scope="module")
 def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[FileServer]:
-    server = FileServer(request.param, tmp_path_factory.mktemp("served"))
+) -> Iterator[FileServer | samba.Samba]:
+    folder = tmp_path_factory.mktemp("served")
+    server: FileServer | samba.Samba = FileServer(request.param, folder)
+    if request.param == "smb":
+        samba.require_samba()
+        server = samba.Samba(folder)
+    elif RCLONE is None:
+        pytest.skip("needs rclone")
     server.start()
     yield server
     server.stop()
@@ -169,6 +176,8 @@ async def test_names_of_any_kind_are_read_as_they_are(
         *("menü.txt", "日本.txt", "dir#1/x?.txt", "dir%20/y.txt", ".hidden/z.txt", ".z.txt"),
         *("~x.txt", "x=y.txt", "a:b.txt", "sum.pdf.txt", "https:/x.txt"),
     ]
+    if server.kind == "smb":
+        names = [name for name in names if not set(name) & set('\\:?"')]
     shutil.rmtree(server.folder)
     for name in names:
         write(server.folder / name, f"This is {name!r}.")

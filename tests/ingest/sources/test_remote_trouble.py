@@ -6,17 +6,12 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import asyncssh
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from ragstone.core.errors import ConfigError, DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceItem
@@ -25,6 +20,7 @@ from ragstone.ingest.sources.options import check_options
 from ragstone.plugins.sources import remote_files
 from ragstone.plugins.sources.remote_files import RemoteFiles, explain_connection, explain_status
 from ragstone.ports.sources import ItemSource, SourceParts
+from tests.ingest.sources.certificates import write_certificate
 
 HEAD = b'<?xml version="1.0"?><D:multistatus xmlns:D="DAV:">'
 
@@ -211,17 +207,8 @@ async def test_a_certificate_that_nobody_signed_is_not_taken(tmp_path: Path) -> 
 
 def make_context(file: Path) -> ssl.SSLContext:
     """What a server needs whose certificate it has signed itself."""
-    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
-    now = datetime.now(UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    made = made.not_valid_before(now).not_valid_after(now + timedelta(days=1))
-    signed = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    file.write_bytes(private + signed.public_bytes(pem))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
+    context.load_cert_chain(write_certificate(file))
     return context
 
 
@@ -431,6 +418,10 @@ async def test_a_host_that_the_server_knows_needs_no_key(
         ("s3", {"bucket": "files", "region": ""}),
         ("s3", {"bucket": "files", "key": "AKIA"}),
         ("s3", {"bucket": "files", "endpoint": "files.x.org"}),
+        ("smb", {"host": "x.org/a", "user": "ada", "share": "files"}),
+        ("smb", {"host": "x.org", "user": "ada", "share": "a\\b"}),
+        ("smb", {"host": "x.org", "user": "ada", "share": "files", "path": "a:b"}),
+        ("smb", {"host": "x.org", "user": "ada", "share": "files", "password": "sesame"}),
         ("sftp", {"host": "x.org/a", "user": "ada"}),
         ("sftp", {"host": "x.org"}),
         ("sftp", {"host": "x.org", "user": "ada", "port": "0"}),
@@ -446,12 +437,20 @@ def test_options_that_cannot_be_right_are_refused(kind: str, options: dict[str, 
     assert "sesame" not in str(raised.value)
 
 
-@pytest.mark.parametrize("kind", ["webdav", "s3", "sftp"])
+@pytest.mark.parametrize("kind", ["webdav", "s3", "sftp", "smb", "imap", "mediawiki", "sql"])
 def test_only_the_operator_has_the_server_reach_others(kind: str) -> None:
     assert SOURCES.get(kind).of_server
 
 
-@pytest.mark.parametrize(("kind", "library"), [("s3", "aiobotocore.config"), ("sftp", "asyncssh")])
+@pytest.mark.parametrize(
+    ("kind", "library"),
+    [
+        ("s3", "aiobotocore.config"),
+        ("sftp", "asyncssh"),
+        ("smb", "smbclient"),
+        ("imap", "imapclient"),
+    ],
+)
 def test_without_its_library_a_kind_says_what_to_install(
     kind: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

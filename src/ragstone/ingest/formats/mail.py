@@ -168,14 +168,14 @@ class _Mail:
             _collect(message, self._parts, 0)
         except (*_HEADER_ERRORS, RecursionError) as error:
             raise _damage_error(path) from error
-        self.subject = _header(self._message, "subject")
+        self.subject = read_header(self._message, "subject")
 
     def metadata(self) -> dict[str, Any]:
         """Who wrote it when, and what thread it belongs to."""
         message = self._message
-        references = re.findall(r"<[^<>\s]+>", _header(message, "references"))
-        reply = re.findall(r"<[^<>\s]+>", _header(message, "in-reply-to"))
-        own = _header(message, "message-id")
+        references = re.findall(r"<[^<>\s]+>", read_header(message, "references"))
+        reply = re.findall(r"<[^<>\s]+>", read_header(message, "in-reply-to"))
+        own = read_header(message, "message-id")
         values = {
             "author": _people(message, "from"),
             "to": _people(message, "to"),
@@ -213,7 +213,7 @@ class _Mail:
             "From": _people(message, "from"),
             "To": _people(message, "to"),
             "Cc": _people(message, "cc"),
-            "Date": date.isoformat(" ", "minutes") if date else _header(message, "date"),
+            "Date": date.isoformat(" ", "minutes") if date else read_header(message, "date"),
             "Attachments": ", ".join(name for name, _ in self._parts.attached),
         }
         return "\n".join(f"{name}: {value}" for name, value in lines.items() if value)
@@ -307,7 +307,7 @@ def _name(part: Any) -> str:
 def _attachment_title(part: Any) -> str:
     """What a mail that is attached without a name is called: its subject."""
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
-        return _header(part.get_payload(0), "subject").replace("/", "-") or "mail"
+        return read_header(part.get_payload(0), "subject").replace("/", "-") or "mail"
     return "attachment"
 
 
@@ -328,7 +328,10 @@ def _write(part: Any, file: BinaryIO) -> None:
         try:
             # The standard forbids base64 for attached mails, and Python does not decode it; some
             # programs use it all the same.
-            if not inner.keys() and "base64" in _header(part, "content-transfer-encoding").lower():
+            if (
+                not inner.keys()
+                and "base64" in read_header(part, "content-transfer-encoding").lower()
+            ):
                 file.write(base64.b64decode(str(inner.get_payload())))
             else:
                 file.write(inner.as_bytes(policy=email.policy.compat32))
@@ -343,7 +346,7 @@ def _write_bytes(file: BinaryIO, data: bytes) -> None:
     file.write(data)
 
 
-def _header(message: Any, name: str) -> str:
+def read_header(message: Any, name: str) -> str:
     """A header as people read it; one that the standard library stumbles over, as it stands."""
     try:
         value = message.get(name)
@@ -356,7 +359,7 @@ def _header(message: Any, name: str) -> str:
 
 def _people(message: EmailMessage, name: str) -> str:
     """Names with their addresses: "Ann Lee <ann@example.org>, ..."."""
-    text = _header(message, name)
+    text = read_header(message, name)
     try:
         found = getaddresses([text])
     except _HEADER_ERRORS:
@@ -370,7 +373,7 @@ def _people(message: EmailMessage, name: str) -> str:
 
 def _date(message: Any) -> datetime | None:
     try:
-        return parsedate_to_datetime(_header(message, "date"))
+        return parsedate_to_datetime(read_header(message, "date"))
     except _HEADER_ERRORS:
         return None
 

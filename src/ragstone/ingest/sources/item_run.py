@@ -92,6 +92,7 @@ class ItemRun:
         self._waiting: list[_ListedItem] = []
         self._to_try_again = False
         self._left_out: Counter[str] = Counter()
+        self._closed = 0
 
     async def sync(self) -> str | None:
         """Do it; the new checkpoint, None where the next run is to begin from the old one. Raises
@@ -114,6 +115,8 @@ class ItemRun:
         if self._left_out:
             kinds = ", ".join(f"{kind} ({n:,})" for kind, n in self._left_out.most_common(10))
             self._record.note(f"Left out, as nothing reads them: {kinds}.")
+        if self._closed:
+            self._record.note(f"Left out, as they are for nobody: {self._closed:,}.")
         return None if self._to_try_again else checkpoint
 
     async def _sync_page(self, page: Sequence[SourceItem]) -> None:
@@ -144,7 +147,7 @@ class ItemRun:
         holders = await self._store.keys_at(self._source.id, fit)
         taken = {entry.path for entry in self._waiting}
         selected = []
-        unfit = []
+        unfit, closed = [], []
         usurped: dict[str, str] = {}
         for item in page:
             digest, path = _digest(item.key), self._path(item)
@@ -152,6 +155,9 @@ class ItemRun:
                 continue
             self._seen.add(digest)
             others = holders.get(path, set()) - {item.key}
+            if item.closed:
+                closed.append(item.key)
+                continue
             if fault := _find_fault(item):
                 self._record.fail(item.path, fault)
             elif path in taken or any(_digest(key) in self._seen for key in others):
@@ -166,11 +172,21 @@ class ItemRun:
                 selected.append(item)
                 continue
             unfit.append(item)
+        await self._close([key for key in closed if _fits(key)])
+        self._closed += len(closed)
         if not self._record.request.dry:
             # What had the path before must not lend its readers to what has it now.
             await self._forget(list(usurped.values()), usurped)
             await self._leave(unfit)
         return selected
+
+    async def _close(self, keys: Sequence[str]) -> None:
+        """Remove what was read of items that are for nobody now: the source says so of each."""
+        states = await self._store.items(self._source.id, keys)
+        if not self._record.request.dry:
+            closed = {key: state.path for key, state in states.items()}
+            await self._forget(list(closed.values()), closed)
+        self._record.count(removed=len(states))
 
     async def _leave(self, unfit: Sequence[SourceItem]) -> None:
         """Let what is known of items that can be no documents now be for no others than they are,

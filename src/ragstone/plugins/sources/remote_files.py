@@ -39,6 +39,9 @@ class ListedFile:
     is_folder: bool = False
     version: str = ""
     modified: float = 0.0
+    readers: tuple[str, ...] = ()
+    closed: bool = False
+    """Nobody may read it."""
 
 
 class ServerTrouble(Exception):
@@ -94,8 +97,15 @@ class RemoteFiles(ABC):
                     if file.is_folder:
                         folders.append(file.path)
                         continue
-                    path, link = file.path, self._link(file.path)
-                    yield SourceItem(path, file.version, path, url=link, modified=file.modified)
+                    yield SourceItem(
+                        file.path,
+                        file.version,
+                        file.path,
+                        file.readers,
+                        url=self._link(file.path),
+                        modified=file.modified,
+                        closed=file.closed,
+                    )
 
     async def list_keys(self) -> AsyncGenerator[str, None]:
         """`ports.sources.ItemSource`."""
