@@ -122,7 +122,7 @@ async def test_given_a_request_that_was_passed_on_then_the_figures_need_a_token(
 @pytest.mark.parametrize(
     ("said", "peer"),
     [
-        ({"server": {"host": "0.0.0.0"}}, "127.0.0.1"),  # noqa: S104
+        ({"server": {"host": "0.0.0.0"}}, "127.0.0.1"),
         ({"server": {"metrics_token": "m3"}}, "127.0.0.1"),
         ({"auth": {"required": False}}, "127.0.0.1"),
         ({"auth": {"guests": "nothing"}}, "127.0.0.1"),
