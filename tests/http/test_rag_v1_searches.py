@@ -1,7 +1,7 @@
 """How the RAG engine searches, by what the chat model is asked and the client told."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -230,3 +230,52 @@ async def test_given_a_question_in_chinese_then_the_printed_refusal(replies: Ser
     assert found["answer"] == printed
     assert found["metadata"]["finish_reason"] == "refused"
     assert found["citations"] == []
+
+
+NEED, ALONE = "You decide whether a question needs documents", "You have no documents here"
+
+
+@pytest.mark.conforms(
+    "RAG engine v1", "Self-RAG", "Whether a first question needs documents is judged"
+)
+@pytest.mark.parametrize("path", [GENERATE, QUERY])
+async def test_given_common_knowledge_then_self_rag_searches_nothing_and_says_so(
+    replies: Server, path: str
+) -> None:
+    assert replies.model is not None
+    replies.model.replies |= {NEED: '{"documents": false}', ALONE: "A dozen are 12 pieces. [1]"}
+    http = await replies.start()
+    body = {"query": "How many pieces are a dozen?", "self_rag": True}
+    found = (await http.post(path, json=body)).json()
+    assert found["answer"] == "A dozen are 12 pieces."
+    assert found["citations"] == []
+    told = found["metadata"]
+    assert (told["chunks_found"], told["is_grounded"]) == (0, False)
+    assert [item["risk"] for item in told["hallucinations"]] == ["high"]
+    assert "answer" not in asked(replies)
+    streamed = f"{path}-stream" if path == QUERY else f"{path}/stream"
+    answer = await posted(await replies.listen(), streamed, body)
+    said = "".join(event.get("content", "") for event in STREAMS[streamed](answer)[1:])
+    assert said == "A dozen are 12 pieces."
+    assert (await http.post(path, json={**body, "self_rag": False})).status_code == 200
+    assert "answer" in asked(replies)
+
+
+@pytest.mark.parametrize(
+    ("reply", "checking"),
+    [
+        ('{"documents": true}', "report"),
+        ("perhaps", "report"),
+        ("", "report"),
+        ('{"documents": false}', "strict"),
+    ],
+)
+async def test_given_doubt_or_a_strict_check_then_self_rag_searches_the_documents(
+    replies: Server, reply: str, checking: Literal["report", "strict"]
+) -> None:
+    assert replies.model is not None
+    replies.model.replies |= {NEED: reply, ALONE: "For ever."}
+    http = await replies.start(rag=RagSettings(checking=checking))
+    found = (await http.post(GENERATE, json={"query": QUESTION, "self_rag": True})).json()
+    assert found["answer"].startswith("It lasts 31 days")
+    assert found["citations"]

@@ -60,6 +60,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "llm.fallback": "none",
         "self_rag.enabled": False,
         "stages.rounds.every_level": True,
+        "stages.rounds.asks_first": True,
         "stages.deduplicate.near_duplicate": 0.9,
         "stages.recall.least": 0.92,
         "cache.default_ttl_seconds": 3600.0,
