@@ -147,13 +147,27 @@ async def test_given_accuracy_then_the_models_analysis_decides(
 
 
 @pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "HYBRID for comparisons")
-async def test_given_a_comparison_then_the_strategy_is_hybrid(replies: Server) -> None:
+@pytest.mark.conforms(
+    "RAG engine v1", "Adaptive RAG", "Comparisons of complexity 6 and more are HYBRID"
+)
+@pytest.mark.parametrize(
+    ("analysis", "work"),
+    [
+        ('{"complexity": 4, "comparison": true}', set()),
+        ('{"complexity": 6, "comparison": true}', {"multi"}),
+        ('{"complexity": 9, "comparison": true, "reasoning": true}', {"multi"}),
+    ],
+)
+async def test_given_a_comparison_then_the_strategy_is_hybrid(
+    replies: Server, analysis: str, work: set[str]
+) -> None:
     assert replies.model is not None
-    replies.model.replies["You judge what it takes"] = '{"complexity": 4, "comparison": true}'
+    replies.model.replies["You judge what it takes"] = analysis
     http = await replies.start()
     body = {"query": COMPARISON, "prefer": "accuracy"}
     found = (await http.post(QUERY, json=body)).json()["metadata"]
     assert (found["query_type"], found["strategy_used"]) == ("COMPARISON", "HYBRID")
+    assert {"multi", "hyde", "decompose"} & set(asked(replies)) == work
 
 
 @pytest.mark.conforms("RAG engine v1", "Prompt generator", "mode: simple, advanced, precise")

@@ -54,6 +54,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "stages.rewrite.temperature": 0.7,
         "stages.rewrite.parts_temperature": 0.5,
         "stages.route.analyses_preferred": True,
+        "stages.route.compares_whole": True,
         "rag.no_answer": NOTHING_FOUND,
         "llm.temperature": 0.7,
         "llm.max_tokens": 2000,
