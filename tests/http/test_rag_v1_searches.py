@@ -182,7 +182,20 @@ async def test_given_a_comparison_then_the_strategy_is_hybrid(
 async def test_given_a_mode_then_its_instruction(replies: Server, mode: str, rule: str) -> None:
     http = await replies.start()
     assert (await http.post(QUERY, json={"query": QUESTION, "mode": mode})).status_code == 200
-    assert rule in asked(replies)["answer"]["messages"][-1]["content"]
+    assert rule in asked(replies)["answer"]["messages"][0]["content"]
+
+
+@pytest.mark.conforms(
+    "RAG engine v1", "Context builder", "Context: and Question: in one user message"
+)
+async def test_given_passages_then_context_and_question_are_one_message(replies: Server) -> None:
+    http = await replies.start()
+    for path in (GENERATE, QUERY):
+        assert (await http.post(path, json={"query": QUESTION})).status_code == 200
+        _, message = asked(replies)["answer"]["messages"]
+        assert message["content"].startswith("Context:\n[Source 1] (File: lantern-3-manual.md")
+        assert "\n\n---\n\n[Source 2] (File: " in message["content"]
+        assert message["content"].endswith(f"\n\nQuestion: {QUESTION}")
 
 
 @pytest.mark.conforms("RAG engine v1", "Failure paths", "Nothing fits: chunks_found is 0")
@@ -240,7 +253,7 @@ async def test_given_a_question_in_chinese_then_the_printed_refusal(replies: Ser
     replies.model.says = (printed,)
     body = {"query": "月球上有多少人居住在基地?", "mode": "precise"}
     found = (await http.post(QUERY, json=body)).json()
-    assert printed in asked(replies)["answer"]["messages"][-1]["content"]
+    assert printed in asked(replies)["answer"]["messages"][0]["content"]
     assert found["answer"] == printed
     assert found["metadata"]["finish_reason"] == "refused"
     assert found["citations"] == []

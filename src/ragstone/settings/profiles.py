@@ -47,6 +47,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
     "rag_v1": {
         "rag.top_k": 5,
         "rag.fusion": "ranks",
+        "rag.prompt_layout": "context",
         "rag.hyde_enabled": True,
         "stages.contextualize.rules_stand_in": False,
         "stages.rewrite.imagines_from": 20,
