@@ -79,7 +79,6 @@ def test_given_no_hybrid_search_then_every_level_searches_by_meaning() -> None:
     assert plan().strategy == "hybrid"
 
 
-@pytest.mark.conforms("Plone", "Plone registry", "rag_boost_bm25 and rag_boost_knn")
 def test_given_boosts_then_they_are_the_share_of_meaning() -> None:
     assert plan(boost_knn=3, boost_bm25=1).dense_weight == 0.75
     assert plan(boost_knn=3).dense_weight == 0.75
