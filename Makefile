@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help demo serve browser tracer proxy syslog test test-random test-fast test-real real-services \
-  real-clients test-permissions test-requests attack test-kills test-damage test-measure lock lint format bench docs site coverage \
+  real-clients test-permissions test-requests attack test-kills test-damage test-measure lock lint format bench docs site release coverage \
   conformance api clean size reader reader-further train-environment axe web-vendor
 
 demo: $(VENV)/.ragstone  ## answer the questions of the example
@@ -139,6 +139,9 @@ bench: $(VENV)/.ragstone-dev  ## measure everything
 
 site: $(VENV)/.ragstone-dev  ## the documentation as a site in build/site
 	$(NOX) site
+
+release: $(VENV)/.ragstone-dev  ## build a release in dist, and try it as people install it
+	$(NOX) release
 
 coverage: $(VENV)/.ragstone-dev browser  ## what the tests run of the code, in build/coverage
 	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER) --cov --cov-report=html --cov-report=term:skip-covered

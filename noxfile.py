@@ -203,3 +203,92 @@ def site(session: nox.Session) -> None:
     install(session, "zensical>=0.0.73", "pyyaml")
     session.run("python", "docs/site.py")
     session.run("zensical", "build", "--clean", "--strict", "-f", "build/site.yml")
+
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""Those that a release is for."""
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build a release into `dist`, try it as people install it, and write what is in it.
+
+    Each Python that is here gets an environment in which the wheel answers questions, and a list of
+    its packages (CycloneDX) and of their licences. For the others it is looked up whether all
+    packages come as wheels.
+    """
+    install(session, "build", "cyclonedx-bom>=7", "pip-licenses>=5.5", "pipx", "twine", "uv")
+    wheel, sdist = build_release(session)
+    session.run("twine", "check", "--strict", str(wheel), str(sdist), silent=True)
+    dist = wheel.parent
+    notes = extract_notes(wheel.name.split("-")[1])
+    (dist / "release-notes.md").write_text(notes, encoding="utf-8")
+    folder = Path(session.create_tmp())
+    for version in PYTHONS:
+        found = find_python(session, version)
+        if not found:
+            session.log(f"Python {version} is not here: only its packages are looked up.")
+            needs = folder / "needs.txt"
+            needs.write_text(f"ragstone @ {wheel.as_uri()}")
+            wanted = ("--python-version", version, "--only-binary", ":all:")
+            session.run("uv", "pip", "compile", *wanted, str(needs), silent=True)
+            continue
+        place = folder / version
+        session.run("uv", "venv", "--quiet", "--clear", "--python", found, str(place))
+        python = str(place / "bin/python")
+        session.run("uv", "pip", "install", "--quiet", "--python", python, str(wheel))
+        try_release(session, python)
+        described = dist / f"ragstone-python{version}.cdx.json"
+        session.run(
+            "cyclonedx-py", "environment", "--output-reproducible", "--pyproject", "pyproject.toml",
+            "-o", str(described), python,
+        )  # fmt: skip
+        licences = dist / f"licences-python{version}.md"
+        session.run(
+            "pip-licenses", "--python", python, "--format=markdown", "--with-urls",
+            f"--output-file={licences}", silent=True,
+        )  # fmt: skip
+    pipx = {"PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(folder / "bin")}
+    session.run("pipx", "install", "--force", "--quiet", str(wheel), env=pipx)
+    session.run(str(folder / "bin/ragstone"), "--version", external=True)
+    session.run("uvx", "--quiet", "--from", str(wheel), "ragstone", "--version")
+
+
+def find_python(session: nox.Session, version: str) -> str | None:
+    """A Python of this version that starts: what stands in the path may only stand for one."""
+    found = shutil.which(f"python{version}")
+    tried = ("-c", "print('starts')")
+    quiet = {"external": True, "silent": True, "success_codes": range(256)}
+    return found if found and "starts" in str(session.run(found, *tried, **quiet)) else None
+
+
+def build_release(session: nox.Session) -> tuple[Path, Path]:
+    """Build the wheel and the source distribution, and again: both must be the same each time."""
+    if session.run("git", "status", "--porcelain", external=True, silent=True):
+        session.error("What is not committed would be in the release: commit it first.")
+    of_commit = session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)
+    session.env["SOURCE_DATE_EPOCH"] = str(of_commit).strip()
+    dist, again = ROOT / "dist", Path(session.create_tmp(), "again")
+    # The first wheel is built of the source distribution, the second of this tree.
+    for folder, targets in ((dist, ()), (again, ("--sdist", "--wheel"))):
+        shutil.rmtree(folder, ignore_errors=True)
+        session.run("python", "-m", "build", *targets, "-o", str(folder), silent=True)
+    different = [f.name for f in dist.iterdir() if f.read_bytes() != (again / f.name).read_bytes()]
+    if different:
+        session.error(f"Built again, these are not the same: {', '.join(different)}.")
+    [wheel], [sdist] = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def try_release(session: nox.Session, python: str) -> None:
+    """Index the documents of the example and ask, with what is installed beside that Python."""
+    said = str(session.run(python, "examples/demo.py", external=True, silent=True))
+    if "31 days without sun" not in said:
+        session.error(f"The example is not answered: {said}")
+
+
+def extract_notes(version: str) -> str:
+    """What CHANGELOG.md says of a version."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    _, _, rest = text.partition(f"\n## [{version}]")
+    return rest.partition("\n## [")[0].partition("\n")[2].strip() + "\n"

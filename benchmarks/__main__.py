@@ -90,6 +90,19 @@ APART = {
     "tree": "RAGSTONE_TREE_FILES=FOLDER python -m benchmarks tree",
     "tables": "RAGSTONE_TABLE_FILES=FOLDER python -m benchmarks tables",
     "formats": "RAGSTONE_FORMAT_FILES=FOLDER python -m benchmarks formats",
+    **{
+        f"public.{name}": f"RAGSTONE_PUBLIC_DATA=FOLDER python -m benchmarks public.{name}"
+        for name in (
+            "rgb",
+            "financebench",
+            "mtrag",
+            "xquad",
+            "graphrag_bench",
+            "tatqa",
+            "clapnq",
+            "mmlongbench",
+        )
+    },
 }
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""
 

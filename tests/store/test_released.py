@@ -1,5 +1,5 @@
-"""A data directory as the first release writes it: documents, a conversation, a topic, a key and
-settings, of a collection that is there and of one to come."""
+"""Data directories as versions before this one and the first release wrote them: documents, a
+conversation, a topic, a key and settings, of a collection that is there and of one to come."""
 
 import sqlite3
 import subprocess
@@ -18,14 +18,23 @@ from ragstone.settings import CacheSettings, Settings
 from ragstone.store.sql import migrations
 from tests.store.sql.next_schema import NEXT, next_schema
 
-PACKED = Path(__file__).parent.parent / "released" / "data-0100.tar.xz"
+PACKED = Path(__file__).parent.parent / "released"
+OLDER, RELEASED = "0100", "0101"
+"""The schemas of the directories that are kept: before the first release, and of it."""
+
 ASK = Ask("How long does the battery of the Lantern 3 last?", cache=False)
 ME = Principal()
 
 
+@pytest.fixture(params=[OLDER, RELEASED])
+def schema(request: pytest.FixtureRequest) -> str:
+    """That of the directory."""
+    return str(request.param)
+
+
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    with tarfile.open(PACKED) as packed:
+def data(tmp_path: Path, schema: str) -> Path:
+    with tarfile.open(PACKED / f"data-{schema}.tar.xz") as packed:
         packed.extractall(tmp_path, filter="data")
     return tmp_path / "data"
 
@@ -52,20 +61,23 @@ def shards(data: Path) -> set[str]:
     return {str(file.relative_to(data)) for file in data.glob("index/*/*/*")}
 
 
-async def test_this_version_adds_what_it_lacks_and_keeps_it_as_it_was(data: Path) -> None:
+@pytest.mark.parametrize("schema", [OLDER])
+async def test_this_version_adds_what_it_lacks_and_keeps_it_as_it_was(
+    data: Path, schema: str
+) -> None:
     before = dump(data / "state.sqlite")
     async with build.open(settings(data)) as ragstone:
         assert {collection.collection.name for collection in await ragstone.collections(ME)} == {
             "default",
             "minutes",
         }
-    assert dump(data / "state-0100.sqlite") == before
+    assert dump(data / f"state-{schema}.sqlite") == before
     assert {line for line in before if "CREATE" in line} < set(dump(data / "state.sqlite"))
 
 
 @pytest.mark.usefixtures("of_next_version")
 async def test_the_next_version_keeps_a_backup_and_answers_as_before(
-    data: Path, caplog: pytest.LogCaptureFixture
+    data: Path, schema: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     before, places = dump(data / "state.sqlite"), shards(data)
     async with build.open(settings(data)) as ragstone:
@@ -93,9 +105,9 @@ async def test_the_next_version_keeps_a_backup_and_answers_as_before(
         assert (await ragstone.settings.get("rag.top_k", "default", "default")).value == 10
         assert (await ragstone.keys.list_all("default"))[0].collections == ("handbook", "reports")
         assert {document.id for document in await ragstone.documents(ME, "handbook")} == ids
-    kept = data / "state-0100.sqlite"
+    kept = data / f"state-{schema}.sqlite"
     assert dump(kept) == before
-    assert f"from schema 0100 to {NEXT}" in caplog.text
+    assert f"from schema {schema} to {NEXT}" in caplog.text
     assert str(kept) in caplog.text
     assert shards(data) == places
     kept.unlink()
@@ -116,11 +128,13 @@ def refused(data: Path) -> list[str]:
 
 @pytest.mark.usefixtures("of_next_version")
 async def test_a_backup_that_cannot_be_written_stops_it_and_nothing_has_changed(
-    data: Path,
+    data: Path, schema: str
 ) -> None:
     before = dump(data / "state.sqlite")
-    (data / "state-0100.sqlite").mkdir()
-    with pytest.raises(StateUnavailable, match="state-0100.sqlite, cannot be written.*Nothing has"):
+    (data / f"state-{schema}.sqlite").mkdir()
+    with pytest.raises(
+        StateUnavailable, match=f"state-{schema}.sqlite, cannot be written.*Nothing has"
+    ):
         async with build.open(settings(data)):
             pass
     assert dump(data / "state.sqlite") == before
@@ -143,7 +157,7 @@ async def test_a_full_disk_stops_it_too(data: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("of_next_version")
 async def test_a_migration_that_breaks_leaves_both(
-    data: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = dump(data / "state.sqlite")
 
@@ -155,7 +169,7 @@ async def test_a_migration_that_breaks_leaves_both(
     with pytest.raises(RuntimeError, match="power cut"):
         async with build.open(settings(data)):
             pass
-    assert dump(data / "state.sqlite") == before == dump(data / "state-0100.sqlite")
+    assert dump(data / "state.sqlite") == before == dump(data / f"state-{schema}.sqlite")
 
 
 def test_a_newer_one_is_refused_in_one_line(data: Path) -> None:

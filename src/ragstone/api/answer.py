@@ -11,6 +11,7 @@ from ragstone.core.answer import (
     Sufficiency,
     Usage,
     Verdict,
+    Verification,
 )
 from ragstone.core.source import Source, sources
 from ragstone.core.turn import StageTrace, Turn
@@ -32,6 +33,7 @@ class Answer:
     searched if its spelling was put right, else empty. `suggested` are questions to go on with.
     `cut_short` says which limit ended the work of an agent early, empty where none did.
     `computed` is the query over a table that it is the result of, where it is one.
+    `verified` says who answers for it, where a person has verified it.
     `trace` says what each stage did, and how long it took; `seconds` is their sum.
     """
 
@@ -48,6 +50,7 @@ class Answer:
     supported: Statement | None = None
     answers: Statement | None = None
     computed: Computed | None = None
+    verified: Verification | None = None
     corrected: str = ""
     cut_short: str = ""
     suggested: tuple[str, ...] = ()
@@ -93,6 +96,7 @@ def to_answer(turn: Turn) -> Answer:
         supported=given.supported,
         answers=given.answers,
         computed=given.computed,
+        verified=given.verified,
         cut_short=turn.cut_short,
         corrected=turn.question if turn.original else "",
         suggested=given.suggested,

@@ -119,8 +119,12 @@ def show_sources(sources: Sequence[Source], texts: bool = True) -> None:
 
 
 def show_checked(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> None:
-    """Print what was checked: whether the sources say it and how many do, and whether it is what
-    was asked; then each claim that they do not support."""
+    """Print who has verified the answer; or what was checked: whether the sources say it and how
+    many do, and whether it is what was asked; then each claim that they do not support."""
+    if (given := answer.verified) is not None:
+        by = f" by {one_line(given.by)}" if given.by else ""
+        until = f", until {format_time(given.until)}" if given.until is not None else ""
+        print_text(f"\nVerified{by} on {format_time(given.at)}{until}.")
     claims = [verdict for verdict in verdicts if verdict.label != "no_claim"]
     checked = [_summarize_support(claims)] if claims else []
     if answer.answers is not None:

@@ -221,6 +221,16 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Verification:
+    """Who answers for an answer that a person has written or checked, since when, and until when
+    (seconds since 1970), None for no end."""
+
+    by: str
+    at: float
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedAnswer:
     """The text as the client saw it, with `[n]` markers.
 
@@ -237,7 +247,8 @@ class GeneratedAnswer:
     that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
     yet, and is not until it is checked. `calls` are of the client's tools: the answer follows
     when the client has sent what they returned. `computed` is the query that it is the result of,
-    where it is one. `is_json` says that the text is JSON, in which nothing is a marker.
+    where it is one. `is_json` says that the text is JSON, in which nothing is a marker. `verified`
+    is set of an answer that a person answers for, which nothing was generated for.
     """
 
     text: str = ""
@@ -259,6 +270,7 @@ class GeneratedAnswer:
     check_failure: str = ""
     note: str = ""
     is_json: bool = False
+    verified: Verification | None = None
 
     @property
     def confidence_level(self) -> Confidence | None:

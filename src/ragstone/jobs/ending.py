@@ -144,7 +144,7 @@ class Ending:
             log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
         message, code = (known.message, known.code) if known else (BROKE, "error")
         may_pass = known if not job.part_of else None  # Whoever runs the whole does a part then.
-        if isinstance(may_pass, TooManyRequests):
+        if isinstance(may_pass, TooManyRequests) and may_pass.retry:
             # A limit is not a failure: the job waits in the queue until it lets more through.
             due = state_time() + self._backoff(0, may_pass)
             return await self._record_with_retries(

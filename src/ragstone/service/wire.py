@@ -169,7 +169,8 @@ def format_answer(turn: Turn) -> Json:
 def statements(turn: Turn) -> Json:
     """The two statements about an answer: that the sources say it, and that it is what was asked;
     null where nobody looked. Where there are any, the markers whose source does not say what
-    another one does, why nothing was checked, and the note on how it came about."""
+    another one does, why nothing was checked, the note on how it came about, the notes for
+    the reader, and who has verified it."""
     answer = turn.answer or GeneratedAnswer()
     said: Json = {
         "supported": _statement(answer.supported),
@@ -190,6 +191,10 @@ def statements(turn: Turn) -> Json:
         said["check_failure"] = answer.check_failure
     if answer.note:
         said["note"] = answer.note
+    if turn.notes:
+        said["notes"] = list(turn.notes)
+    if answer.verified:
+        said["verified"] = asdict(answer.verified)
     return said
 
 

@@ -677,6 +677,8 @@ class TestSources:
         "admin/sources",
         "admin/jobs",
         "admin/feedback",
+        "admin/verified",
+        "admin/quotas",
         "admin/audit",
     ],
 )
@@ -726,6 +728,8 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
         "admin/sources",
         "admin/jobs",
         "admin/feedback",
+        "admin/verified",
+        "admin/quotas",
         "admin/audit",
     ],
 )

@@ -28,6 +28,8 @@ RagstoneError
 │   ├── UnknownApproval
 │   ├── UnknownQuestionSet
 │   ├── UnknownRun
+│   ├── UnknownVerified
+│   ├── UnknownQuota
 │   ├── UnknownKey
 │   ├── UnknownPerson
 │   ├── QuestionBlocked
@@ -59,6 +61,7 @@ RagstoneError
 │   └── VersionMismatch
 ├── StorageFull             the disk is full; nothing already written is harmed
 ├── TooManyRequests         a limit is reached for now
+│   └── QuotaExceeded       a month's quota is used up
 ├── StageTimeout            a stage took longer than its limit
 ├── RequestTimeout          a whole request did
 └── Unavailable             something Ragstone needs does not answer; a retry may help

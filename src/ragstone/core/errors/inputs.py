@@ -237,6 +237,26 @@ class UnknownRun(InputError):
         )
 
 
+class UnknownVerified(InputError):
+    code = "unknown_verified"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no verified answer {id[:100]!r}. List them with 'ragstone verified list'."
+        )
+
+
+class UnknownQuota(InputError):
+    code = "unknown_quota"
+    status = 404
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(
+            f"There is no quota of {subject[:100]!r}. List them with 'ragstone quota list'."
+        )
+
+
 class UnknownKey(InputError):
     code = "unknown_key"
     status = 404

@@ -105,6 +105,13 @@ class TooManyRequests(RagstoneError):
         self.retry_after = retry_after
 
 
+class QuotaExceeded(TooManyRequests):
+    """What may be used of chat models in a month is used up: no retry helps before its end."""
+
+    code = "quota_exceeded"
+    retry = False
+
+
 class Unavailable(RagstoneError):
     """`retry_after` is in how many seconds a retry may help, None if that is unknown."""
 

@@ -101,7 +101,7 @@ class _Tools:
         answer = turn.answer or GeneratedAnswer()
         if details:
             return {"answer": answer.text, **wire.format_answer(turn)}
-        numbers = cited_numbers(turn)
+        numbers, said = cited_numbers(turn), wire.statements(turn)
         return {
             "answer": answer.text,
             "refused": answer.refused,
@@ -109,7 +109,7 @@ class _Tools:
             "sources": [
                 _format_source(source) for source in sources(turn) if source.number in numbers
             ],
-            **({"note": answer.note} if answer.note else {}),
+            **{name: said[name] for name in ("note", "notes", "verified") if name in said},
         }
 
     async def list_collections(self, context: AnyContext) -> Json:

@@ -32,6 +32,7 @@ from ragstone.store.sql.tables import (
     revisions,
     store_files,
     vector_stores,
+    verified_answers,
 )
 from ragstone.store.sql.tallies import Tallies
 from ragstone.store.sql.view import MemoryView, View
@@ -182,7 +183,7 @@ class SqlCatalog:
             # Before the row goes: it says which index is to be dropped.
             await connection.run_sync(revising.leave_index, tenant, id)
             await connection.run_sync(rights.forget_rules, (tenant, id))
-            for table in (vector_stores, store_files):
+            for table in (vector_stores, store_files, verified_answers):
                 mine = (table.c.tenant == tenant) & (table.c.collection == id)
                 await connection.execute(delete(table).where(mine))
             # Documents and revisions go with it, by their foreign keys.

@@ -34,6 +34,7 @@ from ragstone.store.sql.tables import (
     theme_audiences,
     theme_revisions,
     themes,
+    verified_answers,
     vocabulary,
     vocabulary_read,
 )
@@ -123,6 +124,21 @@ def _delete_names(connection: Connection, whose: Principal) -> None:
         (theme_audiences, theme_audiences.c.audience, json.dumps([name])),
     ):
         connection.execute(delete(table).where(table.c.tenant == whose.tenant, column == value))
+    _delete_from_verified(connection, whose, name)
+
+
+def _delete_from_verified(connection: Connection, whose: Principal, name: str) -> None:
+    """Delete the user from verified answers, with those that nobody else may read."""
+    table = verified_answers
+    mine = table.c.tenant == whose.tenant
+    owned = mine & (table.c.owner == whose.user)
+    connection.execute(update(table).where(owned).values(owner=""))
+    for id, names in connection.execute(select(table.c.id, table.c.readers).where(mine)).all():
+        left = [reader for reader in names if reader != name]
+        if not left:
+            connection.execute(delete(table).where(table.c.id == id))
+        elif left != names:
+            connection.execute(update(table).where(table.c.id == id).values(readers=left))
 
 
 def _delete_made_of_gone(connection: Connection, tenant: str) -> None:

@@ -3,19 +3,21 @@ import { html, copy, go, notify, page, save, useEffect, useLoaded, useState } fr
 import { call, isAdmin, may, request, stream } from "./api.js";
 import { AuditView } from "./audit.js";
 import { PeopleView } from "./people.js";
+import { QuotasView } from "./quotas.js";
 import { SettingsView } from "./settings.js";
 import { SourcesView } from "./sources.js";
 import { StatisticsView } from "./statistics.js";
+import { VerifiedView } from "./verified.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, percent, sentence, size, t, when } from "./words.js";
 
-const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, audit: AuditView };
+const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, verified: VerifiedView, quotas: QuotasView, audit: AuditView };
 
 export default function AdminPage() {
   const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
   const View = VIEWS[current];
   const tabs = [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")], ["prompts", t("Prompts")], ["topics", t("Blocked topics")],
-    ["keys", t("Keys")], ["people", t("People")], ["sources", t("Sources")], ["jobs", t("Jobs")], ...(may("feedback.list_all") ? [["feedback", t("Feedback")]] : []), ...(may("audit.events") ? [["audit", t("Audit trail")]] : [])];
+    ["keys", t("Keys")], ["people", t("People")], ["sources", t("Sources")], ["jobs", t("Jobs")], ...(may("feedback.list_all") ? [["feedback", t("Feedback")]] : []), ...(may("verified.put") ? [["verified", t("Verified answers")]] : []), ...(may("quotas.list_all") ? [["quotas", t("Quotas")]] : []), ...(may("audit.events") ? [["audit", t("Audit trail")]] : [])];
   if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
   return html`<div class="sheet"><h1>${t("Admin")}</h1>
     <${Tabs} label=${t("Parts of the administration")} tabs=${tabs} current=${current} onChange=${(name) => go("admin", name)} />

@@ -1,10 +1,10 @@
 // One question and its answer: what happens, what is said, what it stands on.
 import { html, copy, go, page, update, useMemo, useState } from "./lib.js";
-import { call, may } from "./api.js";
+import { call, isAdmin, may } from "./api.js";
 import { Markdown, VERDICTS } from "./markdown.js";
 import { Pictures } from "./pictures.js";
 import { Button, Icon } from "./ui.js";
-import { duration, percent, sentence, t } from "./words.js";
+import { duration, percent, sentence, t, when } from "./words.js";
 
 const STAGES = {
   contextualize: "Resolving the follow-up",
@@ -26,6 +26,7 @@ const STAGES = {
   reason: "Thinking it through", reranker: "Comparing passages closely",
   retrieval_gate: "Deciding whether to search", subject: "Finding the subject", sum_up: "Summing up",
   room: "Waiting for the earlier answer",
+  check_quota: "Checking the quota", give_verified: "Looking for a verified answer", count_quota: "Counting what was used",
 };
 
 export function stageName(name) {
@@ -145,6 +146,7 @@ function Standing({ turn, checks, onChecks }) {
   const counts = new Map();
   for (const one of turn.verdicts) counts.set(one.label, (counts.get(one.label) || 0) + 1);
   return html`<div class="standing">
+    ${answer.verified && html`<span class="badge high" title=${when(answer.verified.at)}><${Icon} name="check" /><span dir="auto">${answer.verified.by ? t("Verified by {name}", { name: answer.verified.by }) : t("Verified")}</span></span>`}
     ${answer.supported && html`<${Statement} statement=${answer.supported} yes=${t("The documents say this")} no=${t("Not all of this stands in the documents")} />`}
     ${answer.answers && html`<${Statement} statement=${answer.answers} yes=${t("It answers the question")} no=${t("It may not be what was asked")} />`}
     ${answer.confidence !== null && answer.confidence !== undefined && html`<span class=${`badge ${level(answer.confidence)}`}>
@@ -205,6 +207,7 @@ function Actions({ turn, sources, onAsk }) {
     ${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
       : html`<${Button} icon="again" label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
     ${turn.trace.length > 0 && html`<${Button} icon="why" label=${t("Why this answer?")} onClick=${() => go("why", turn.id)} />`}
+    ${turn.answer?.finish === "stop" && sources.some((one) => one.cited) && isAdmin() && may("verified.put") && html`<${Button} icon="check" label=${t("Verify")} onClick=${async () => (await import("./verified.js")).verifyAnswer(turn, sources)} />`}
     ${turn.answer && may("feedback.give") && html`<${Thumbs} turn=${turn} />`}
   </div>`;
 }

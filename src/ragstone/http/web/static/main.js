@@ -4,6 +4,7 @@ import { credential, enter, isAdmin, isPerson, leave, may } from "./api.js";
 import { AskPage, Conversations, startNew, talk } from "./ask.js";
 import { Invited, PasswordForm } from "./passwords.js";
 import { begin, end, safe, signInAt } from "./provider.js";
+import { OwnQuota } from "./quotas.js";
 import { Busy, Button, Choice, Dialog, Failure, Icon, Notice } from "./ui.js";
 import { LANGUAGES, language, preferred, sentence, speak, t } from "./words.js";
 
@@ -68,6 +69,7 @@ function Foot() {
     <details><summary><${Icon} name="theme" /><span>${t("Appearance")}</span></summary>
       <${Choice} label=${t("Language")} value=${language} options=${Object.entries(LANGUAGES)} onChange=${async (name) => { await speak(name); update({}); }} />
       <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("Same as system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
+    ${may("quotas.mine") && html`<${OwnQuota} asked=${page.rooms} />`}
     <p class="who"><span>${isPerson() ? html`<a href="#/account" title=${t("Your account")}>${principal.user}</a>` : principal.user || t("Guest")} · ${t(ROLES[role])}</span>
       ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${() => leave().catch((error) => notify(sentence(error), "bad"))} />`
         : html`<${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}</p></footer>`;

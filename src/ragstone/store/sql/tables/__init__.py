@@ -17,6 +17,7 @@ from ragstone.store.sql.tables.conversations import (
     traces,
     turn_classes,
     turns,
+    verified_answers,
 )
 from ragstone.store.sql.tables.documents import (
     awaited_collections,
@@ -55,6 +56,8 @@ from ragstone.store.sql.tables.operation import (
     jobs,
     marks,
     prompts,
+    quota_use,
+    quotas,
     running_answers,
     running_parts,
     settings,
@@ -95,6 +98,8 @@ __all__ = [
     "person_tokens",
     "prompts",
     "question_sets",
+    "quota_use",
+    "quotas",
     "readers",
     "revisions",
     "room_leases",
@@ -120,6 +125,7 @@ __all__ = [
     "turns",
     "unused_indexes",
     "vector_stores",
+    "verified_answers",
     "versions",
     "vocabulary",
     "vocabulary_read",

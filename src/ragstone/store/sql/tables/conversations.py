@@ -156,6 +156,23 @@ feedback = Table(
 """What a user thinks of an answer."""
 
 
+verified_answers = Table(
+    "verified_answers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("wordings", JSON, nullable=False),
+    Column("sources", JSON, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("readers", JSON, nullable=False),
+    Column("changed_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Index(None, "tenant", "collection"),
+)
+"""They are the collection's: who is erased is no `owner` and none of the `readers` any more."""
+
 question_sets = Table(
     "question_sets",
     metadata,

@@ -176,6 +176,30 @@ api_keys = Table(
 """`digest` is of the secret; `old_digest` of the one before it, which holds until `old_until`.
 `sites` are where a widget's key may be used, null for others."""
 
+quotas = Table(
+    "quotas",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user", Text, primary_key=True),
+    Column("group", Text, primary_key=True),
+    Column("tokens", BigInteger),
+    Column("cost", Double),
+)
+"""What may be used of chat models in a month, null for no limit. Of a `user` or a `group`, and of
+the tenant where both are empty; `*` is each user without a row."""
+
+quota_use = Table(
+    "quota_use",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("month", Text, primary_key=True),
+    Column("user", Text, primary_key=True),
+    Column("group", Text, primary_key=True),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),
+)
+"""What was used in a `month` such as 2026-11 (UTC)."""
+
 ended_sessions = Table(
     "ended_sessions",
     metadata,

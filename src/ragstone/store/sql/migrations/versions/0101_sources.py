@@ -1,4 +1,4 @@
-"""Add sources that are kept in sync, and people with accounts."""
+"""Add sources that are kept in sync, people with accounts, verified answers and quotas."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -109,3 +109,39 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_sign_in_tries"),
     )
     op.create_index("ix_sign_in_tries_at", "sign_in_tries", ["at"])
+    op.create_table(
+        "verified_answers",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("collection", TEXT, nullable=False),
+        sa.Column("text", TEXT, nullable=False),
+        sa.Column("wordings", sa.JSON(), nullable=False),
+        sa.Column("sources", sa.JSON(), nullable=False),
+        sa.Column("owner", TEXT, nullable=False),
+        sa.Column("readers", sa.JSON(), nullable=False),
+        sa.Column("changed_at", sa.Double(), nullable=False),
+        sa.Column("expires_at", sa.Double(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name="pk_verified_answers"),
+    )
+    op.create_index(
+        "ix_verified_answers_tenant_collection", "verified_answers", ["tenant", "collection"]
+    )
+    op.create_table(
+        "quotas",
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("group", TEXT, nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=True),
+        sa.Column("cost", sa.Double(), nullable=True),
+        sa.PrimaryKeyConstraint("tenant", "user", "group", name="pk_quotas"),
+    )
+    op.create_table(
+        "quota_use",
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("month", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("group", TEXT, nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cost", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "month", "user", "group", name="pk_quota_use"),
+    )
