@@ -80,6 +80,15 @@ async def test_given_the_request_says_then_the_level_does_not(
     assert len(model.asked) == calls
 
 
+async def test_given_an_answer_that_fails_after_it_then_what_was_thought_is_counted() -> None:
+    turn = Turn(Ask("When?"), question="When?", passages=(a_passage(1, "At nine."),))
+    parts = {"completer": Replies("So."), "answerer": Scripted((), error=ModelUnavailable("Gone."))}
+    with pytest.raises(ModelUnavailable) as failed:
+        await ran(Generate(thinks="always"), turn, profile=Profile(), **parts)
+    assert failed.value.used
+    assert failed.value.used.total_tokens == 110
+
+
 async def test_given_an_answer_already_then_nothing_is_thought() -> None:
     step, _, model, _ = await reasoned(thinks="always", answer=GeneratedAnswer("At nine."))
     assert (step.decision, model.asked) == ("skipped", [])

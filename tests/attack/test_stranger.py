@@ -72,7 +72,6 @@ CHANGES = (
     ("POST", "/api/v1/keys"),
     ("GET", "/api/v1/stats"),
     ("POST", "/api/v1/topics"),
-    ("GET", "/metrics"),
 )
 """Some of what is changed, or shows what others asked or may."""
 
@@ -89,6 +88,56 @@ async def test_given_a_guest_then_it_asks_and_neither_changes_nor_sees_what_othe
         refused = await with_guests.request(method, path, headers=headers)
         assert refused.status_code == 401, (method, path, refused.text)
         assert "token" in refused.text
+
+
+@pytest.mark.conforms(
+    "RAG engine v1", "API layer", "/metrics without a credential, on this machine"
+)
+async def test_given_this_machine_alone_then_the_figures_are_open_and_name_nobody(
+    with_guests: Client, service: FakeService
+) -> None:
+    body = {"query": "How long?", "tenant_id": "secretcorp", "conversation_id": "private room"}
+    asked = await with_guests.post("/api/v1/rag/query", json=body, headers=bearer(LOCAL))
+    assert asked.status_code == 200
+    shown = await with_guests.get("/metrics")
+    assert shown.status_code == 200
+    assert 'ragstone_requests_total{method="POST",route="/api/v1/rag/query"' in shown.text
+    for name in ("secretcorp", "private", "How long", LOCAL):
+        assert name not in shown.text
+    await a_key(service)
+    assert (await with_guests.get("/metrics")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "header", ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host"]
+)
+async def test_given_a_request_that_was_passed_on_then_the_figures_need_a_token(
+    with_guests: Client, header: str
+) -> None:
+    refused = await with_guests.get("/metrics", headers={header: "127.0.0.1"})
+    assert refused.status_code == 401
+    assert "SERVER__METRICS_TOKEN" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("said", "peer"),
+    [
+        ({"server": {"host": "0.0.0.0"}}, "127.0.0.1"),
+        ({"server": {"metrics_token": "m3"}}, "127.0.0.1"),
+        ({"auth": {"required": False}}, "127.0.0.1"),
+        ({"auth": {"guests": "nothing"}}, "127.0.0.1"),
+        ({}, "10.1.2.3"),
+        ({}, ""),
+    ],
+)
+async def test_given_others_or_a_token_of_their_own_then_the_figures_need_it(
+    service: FakeService, said: dict[str, dict[str, object]], peer: str
+) -> None:
+    app = create_app(service, Settings.model_validate(said), "operators-token", local_token=LOCAL)
+    transport = httpx2.ASGITransport(app, client=(peer, 1))
+    async with Client(transport=transport, base_url="http://127.0.0.1") as http:
+        assert (await http.get("/metrics")).status_code == 401
+        assert (await http.get("/metrics", headers=bearer("m"))).status_code == 401
 
 
 async def test_given_no_token_then_the_answer_says_what_to_do(http: Client) -> None:

@@ -220,9 +220,6 @@ async def test_given_a_new_document_then_it_may_be_the_better_answer(
     assert content(turn) == ""
 
 
-@pytest.mark.conforms(
-    "Plone", "Question-answering", "Equal questions of equal permissions share an answer"
-)
 async def test_given_users_who_can_read_the_same_then_they_share_answers(
     ragstone: Ragstone, tmp_path: Path
 ) -> None:

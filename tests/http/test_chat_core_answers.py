@@ -367,6 +367,27 @@ async def test_given_a_model_that_fails_then_an_error_event_has_what_was_said(
         assert set(error["usage"]) == {"prompt_tokens", "completion_tokens", "total_tokens"}
 
 
+@pytest.mark.conforms("chat-core", "11.2", "The usage of a reply that is cut mid-stream")
+@pytest.mark.parametrize("way", ["cut", "cut cleanly"])
+@pytest.mark.parametrize("name", ["rag", "gpt"])
+async def test_given_a_reply_that_is_cut_then_its_tokens_are_counted_and_kept(
+    with_model: Server, way: str, name: str
+) -> None:
+    http, model = await with_model.start(name=NAME), a_model(with_model)
+    model.way, model.says = way, ("".join(f"Day {day} is dark. " for day in range(30)), "[1]")
+    error = (await heard(http, QUESTION, name, room_id="r1"))[-1]
+    assert error["type"] == "error"
+    used = error["usage"]
+    read = sum(len(message["content"]) for message in model.calls[-1]["messages"])
+    assert read / 6 < used["prompt_tokens"] < read / 2
+    assert 120 <= used["completion_tokens"] <= 240, "30 sentences of 6 tokens"
+    assert used["total_tokens"] == used["prompt_tokens"] + used["completion_tokens"]
+    await with_model.settled()
+    told = {"room_id": "r1", "user_id": "u"}
+    kept = (await http.get(f"/v2/{name}/query", params=told)).json()
+    assert kept == {"tokens": used["total_tokens"]}
+
+
 @pytest.mark.conforms("chat-core", "11.1", "Query rewrite failure: the question as it was asked")
 async def test_given_a_rewrite_that_fails_then_the_question_itself_is_searched(
     with_model: Server,

@@ -219,9 +219,8 @@ async def test_given_self_rag_then_the_answer_is_judged(with_model: Server) -> N
     assert found["answer"].startswith(ANSWER)
     assert with_model.model is not None
     rules = [call["messages"][0]["content"] for call in with_model.model.calls]
-    tasks = [call["messages"][-1]["content"] for call in with_model.model.calls]
     assert any(rule.startswith("You grade passages") for rule in rules)
-    assert any("You judge an answer" in task for task in tasks)
+    assert any("You judge an answer" in rule for rule in rules)
 
 
 @pytest.mark.conforms("RAG engine v1", "Nacos file", "self_rag.evaluation_model")
@@ -234,12 +233,14 @@ async def test_given_an_evaluation_model_then_it_judges_and_the_chat_model_answe
     found = await http.post("/api/v1/rag/generate", json=body)
     assert found.status_code == 200
     assert with_model.model is not None
-    asked = {
-        message["content"][:14]: call["model"]
+    works = ("You grade passages", "You judge an answer")
+    asked = [
+        (work, call["model"])
         for call in with_model.model.calls
-        for message in call["messages"]
-    }
-    assert asked["You grade pass"] == asked["You judge an a"] == "gpt-4"
+        for work in works
+        if work in call["messages"][0]["content"]
+    ]
+    assert set(asked) == {(work, "gpt-4") for work in works}
     answering = [call["model"] for call in with_model.model.calls if call.get("stream")]
     assert set(answering) == {"some"}
 

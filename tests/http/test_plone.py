@@ -28,6 +28,7 @@ from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
 from tests.in_turn import in_turn
+from tests.model_server import model_server
 from tests.patience import PATIENCE
 from tests.plone_jobs import PloneJobs
 from tests.plone_server import TOKEN, PloneServer, plone_server
@@ -314,6 +315,7 @@ async def test_given_a_failed_job_then_why_and_a_site_that_is_not_indexed_refuse
     assert found["sources"] == []
 
 
+@pytest.mark.conforms("Plone", "Question-answering", "A cached result is returned at once")
 @pytest.mark.conforms("Plone", "Question-answering", "What is kept ends with its permissions")
 async def test_given_an_answer_that_is_kept_then_it_is_forgotten_with_its_documents(
     http: httpx.AsyncClient, site: PloneServer, ragstone: Ragstone
@@ -335,6 +337,8 @@ async def test_given_an_answer_that_is_kept_then_it_is_forgotten_with_its_docume
     await index()
     assert "nine" in (await asked())["answer"]
     assert (await polled())["status"] == "completed"
+    again = await http.post("/Plone/@rag-ask", json={"question": "When do you open?"})
+    assert again.json()["status"] == "completed", "what is kept is returned at once"
     site.objects["u1"]["review_state"] = "private"
     await index()
     forgotten = await polled()
@@ -368,6 +372,43 @@ async def test_given_rag_top_k_then_so_many_passages_at_most(
                 body = {"question": question, "sync": True}
                 found = (await client.post("/Plone/@rag-ask", json=body)).json()
                 assert least <= len(found["sources"]) <= most, found
+
+
+@pytest.mark.conforms("Plone", "Glossary", "RAG_MAX_CONTEXT_LENGTH limits the context")
+@pytest.mark.conforms("Plone", "Plone registry", "rag_system_prompt")
+@pytest.mark.parametrize(("most", "shown"), [(700, 1), (2_000, 4)])
+async def test_given_a_prompt_and_a_length_then_the_chat_model_is_told_so_much(
+    settings: Settings,
+    site: PloneServer,
+    tmp_path: Path,
+    most: int,
+    shown: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(4):
+        text = f"<p>Pier {number} opens for ferries. {f'Ferry {number} leaves at six. ' * 19}</p>"
+        site.add(f"p{number}", f"/pier-{number}", text={"data": text})
+    monkeypatch.setenv("RAG_MAX_CONTEXT_LENGTH", str(most))
+    file = tmp_path / "ragstone.yaml"
+    file.write_text("wcs.backend.rag_system_prompt: You are the harbour's clerk.\n")
+    with model_server(says=("At six ", "[1].")) as model:
+        monkeypatch.setenv("LLM_BASE_URL", model.url)
+        monkeypatch.setenv("LLM_MODEL", "gpt-4")
+        changes = {"plone": settings.plone, "ragstone_data": settings.ragstone_data}
+        settings = load(file).model_copy(update=changes)
+        async with build.open(settings) as ragstone:
+            transport = httpx.ASGITransport(create_app(ragstone, settings, "token"))
+            async with httpx.AsyncClient(
+                transport=transport, base_url=HERE, timeout=PATIENCE
+            ) as client:
+                await client.post("/Plone/@rag-index-all")
+                await until_count(client, 6)
+                body = {"question": "When does the ferry leave from the piers?", "sync": True}
+                found = (await client.post("/Plone/@rag-ask", json=body)).json()
+                assert found["answer"].startswith("At six")
+        [told] = [call["messages"] for call in model.calls if call.get("stream")]
+        assert told[0]["content"].startswith("You are the harbour's clerk.")
+        assert sum(message["content"].count("<source>") for message in told) == shown
 
 
 @pytest.mark.conforms("Plone", "REST API", "Errors have Plone's type and message")

@@ -1,7 +1,7 @@
 """How the RAG engine searches, by what the chat model is asked and the client told."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -147,13 +147,27 @@ async def test_given_accuracy_then_the_models_analysis_decides(
 
 
 @pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "HYBRID for comparisons")
-async def test_given_a_comparison_then_the_strategy_is_hybrid(replies: Server) -> None:
+@pytest.mark.conforms(
+    "RAG engine v1", "Adaptive RAG", "Comparisons of complexity 6 and more are HYBRID"
+)
+@pytest.mark.parametrize(
+    ("analysis", "work"),
+    [
+        ('{"complexity": 4, "comparison": true}', set()),
+        ('{"complexity": 6, "comparison": true}', {"multi"}),
+        ('{"complexity": 9, "comparison": true, "reasoning": true}', {"multi"}),
+    ],
+)
+async def test_given_a_comparison_then_the_strategy_is_hybrid(
+    replies: Server, analysis: str, work: set[str]
+) -> None:
     assert replies.model is not None
-    replies.model.replies["You judge what it takes"] = '{"complexity": 4, "comparison": true}'
+    replies.model.replies["You judge what it takes"] = analysis
     http = await replies.start()
     body = {"query": COMPARISON, "prefer": "accuracy"}
     found = (await http.post(QUERY, json=body)).json()["metadata"]
     assert (found["query_type"], found["strategy_used"]) == ("COMPARISON", "HYBRID")
+    assert {"multi", "hyde", "decompose"} & set(asked(replies)) == work
 
 
 @pytest.mark.conforms("RAG engine v1", "Prompt generator", "mode: simple, advanced, precise")
@@ -168,7 +182,20 @@ async def test_given_a_comparison_then_the_strategy_is_hybrid(replies: Server) -
 async def test_given_a_mode_then_its_instruction(replies: Server, mode: str, rule: str) -> None:
     http = await replies.start()
     assert (await http.post(QUERY, json={"query": QUESTION, "mode": mode})).status_code == 200
-    assert rule in asked(replies)["answer"]["messages"][-1]["content"]
+    assert rule in asked(replies)["answer"]["messages"][0]["content"]
+
+
+@pytest.mark.conforms(
+    "RAG engine v1", "Context builder", "Context: and Question: in one user message"
+)
+async def test_given_passages_then_context_and_question_are_one_message(replies: Server) -> None:
+    http = await replies.start()
+    for path in (GENERATE, QUERY):
+        assert (await http.post(path, json={"query": QUESTION})).status_code == 200
+        _, message = asked(replies)["answer"]["messages"]
+        assert message["content"].startswith("Context:\n[Source 1] (File: lantern-3-manual.md")
+        assert "\n\n---\n\n[Source 2] (File: " in message["content"]
+        assert message["content"].endswith(f"\n\nQuestion: {QUESTION}")
 
 
 @pytest.mark.conforms("RAG engine v1", "Failure paths", "Nothing fits: chunks_found is 0")
@@ -226,7 +253,56 @@ async def test_given_a_question_in_chinese_then_the_printed_refusal(replies: Ser
     replies.model.says = (printed,)
     body = {"query": "月球上有多少人居住在基地?", "mode": "precise"}
     found = (await http.post(QUERY, json=body)).json()
-    assert printed in asked(replies)["answer"]["messages"][-1]["content"]
+    assert printed in asked(replies)["answer"]["messages"][0]["content"]
     assert found["answer"] == printed
     assert found["metadata"]["finish_reason"] == "refused"
     assert found["citations"] == []
+
+
+NEED, ALONE = "You decide whether a question needs documents", "You have no documents here"
+
+
+@pytest.mark.conforms(
+    "RAG engine v1", "Self-RAG", "Whether a first question needs documents is judged"
+)
+@pytest.mark.parametrize("path", [GENERATE, QUERY])
+async def test_given_common_knowledge_then_self_rag_searches_nothing_and_says_so(
+    replies: Server, path: str
+) -> None:
+    assert replies.model is not None
+    replies.model.replies |= {NEED: '{"documents": false}', ALONE: "A dozen are 12 pieces. [1]"}
+    http = await replies.start()
+    body = {"query": "How many pieces are a dozen?", "self_rag": True}
+    found = (await http.post(path, json=body)).json()
+    assert found["answer"] == "A dozen are 12 pieces."
+    assert found["citations"] == []
+    told = found["metadata"]
+    assert (told["chunks_found"], told["is_grounded"]) == (0, False)
+    assert [item["risk"] for item in told["hallucinations"]] == ["high"]
+    assert "answer" not in asked(replies)
+    streamed = f"{path}-stream" if path == QUERY else f"{path}/stream"
+    answer = await posted(await replies.listen(), streamed, body)
+    said = "".join(event.get("content", "") for event in STREAMS[streamed](answer)[1:])
+    assert said == "A dozen are 12 pieces."
+    assert (await http.post(path, json={**body, "self_rag": False})).status_code == 200
+    assert "answer" in asked(replies)
+
+
+@pytest.mark.parametrize(
+    ("reply", "checking"),
+    [
+        ('{"documents": true}', "report"),
+        ("perhaps", "report"),
+        ("", "report"),
+        ('{"documents": false}', "strict"),
+    ],
+)
+async def test_given_doubt_or_a_strict_check_then_self_rag_searches_the_documents(
+    replies: Server, reply: str, checking: Literal["report", "strict"]
+) -> None:
+    assert replies.model is not None
+    replies.model.replies |= {NEED: reply, ALONE: "For ever."}
+    http = await replies.start(rag=RagSettings(checking=checking))
+    found = (await http.post(GENERATE, json={"query": QUESTION, "self_rag": True})).json()
+    assert found["answer"].startswith("It lasts 31 days")
+    assert found["citations"]

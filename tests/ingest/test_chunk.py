@@ -121,7 +121,6 @@ def test_given_a_heading_without_text_when_cut_then_it_goes_with_the_next_sectio
     assert {p.section for p in pieces} == {("Part I", "Business")}
 
 
-@pytest.mark.conforms("Plone", "Data flow", "Text is split into overlapping chunks")
 def test_given_long_text_when_cut_then_pieces_end_at_sentences_and_overlap() -> None:
     sentences = [f"Sentence number {n} says something of its own." for n in range(100)]
     pieces = list(chunk([Block(" ".join(sentences))], 500, 100))

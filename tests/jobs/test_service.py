@@ -34,7 +34,6 @@ class Answering:
         return {"answer": job.request["ask"]["question"]}
 
 
-@pytest.mark.conforms("Plone", "Question-answering", "A cached result is returned at once")
 async def test_the_same_question_twice_is_one_job_whose_answer_is_kept(tmp_path: Path) -> None:
     answering = Answering()
     async with queue_in(tmp_path, {"ask": answering}) as queue:

@@ -294,12 +294,13 @@ async def test_given_a_model_that_hangs_then_the_wait_ends_at_its_time_out(chat:
     slow = a_server(lambda request, body: streamed("a", "b", pause=30))
     with running(slow) as url:
         model = chat(url, timeout=0.3)
-        heard: list[str] = []
+        heard: list[Said] = []
         with pytest.raises(ModelUnavailable, match="LLM__TIMEOUT"):
             async with aclosing(model.answer(Ask("q"), PASSAGES, TOLD)) as stream:
                 async for piece in stream:
-                    heard.append(piece.text)
-        assert heard == ["a"]
+                    heard.append(piece)
+        assert [piece.text for piece in heard] == ["a", ""]
+        assert heard[-1].usage.completion_tokens == 1
 
 
 async def test_given_a_narrow_window_then_only_the_best_passages_are_sent(chat: Make) -> None:

@@ -79,7 +79,6 @@ def test_given_no_hybrid_search_then_every_level_searches_by_meaning() -> None:
     assert plan().strategy == "hybrid"
 
 
-@pytest.mark.conforms("Plone", "Plone registry", "rag_boost_bm25 and rag_boost_knn")
 def test_given_boosts_then_they_are_the_share_of_meaning() -> None:
     assert plan(boost_knn=3, boost_bm25=1).dense_weight == 0.75
     assert plan(boost_knn=3).dense_weight == 0.75
@@ -143,7 +142,6 @@ def test_given_an_option_that_a_setting_decides_then_it_stays() -> None:
     assert stage(made, "fuse").rrf_k == 30  # type: ignore[attr-defined]
 
 
-@pytest.mark.conforms("Plone", "Glossary", "RAG_MAX_CONTEXT_LENGTH limits the context")
 async def test_given_most_characters_then_the_best_passages_that_fit() -> None:
     hits = tuple(a_hit(text, chunk_id=text) for text in ("a" * 40, "b" * 40, "c" * 40))
     step, _ = await ran(Assemble(context_chars=90), Turn(Ask("q"), hits=hits, plan=Plan()))
@@ -212,7 +210,6 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
     assert chat.asked[0][1] == "Talk English."
 
 
-@pytest.mark.conforms("Plone", "Plone registry", "rag_system_prompt")
 async def test_given_a_system_prompt_then_it_stands_before_the_rules() -> None:
     own = Own(**{ROOM: "You are the harbour's clerk."})
     step = await build_prompt(Turn(Ask("q", ACME), question="How high?"), a_kit(templates=own))

@@ -47,7 +47,6 @@ def test_given_ranks_then_places_count_and_the_first_of_every_list_has_1() -> No
     assert fused == pytest.approx({"a": 1.0, "b": 31 / 32})
 
 
-@pytest.mark.conforms("Plone", "Plone registry", "rag_title_boost_factor, above 1 too")
 def test_given_a_title_boost_then_a_title_that_says_it_all_counts_that_much_more() -> None:
     said = a_hit("a", title="Opening hours", chunk_id="a")
     other = a_hit("b", title="Contact", chunk_id="b")

@@ -87,9 +87,7 @@ def test_given_the_pipeline_then_what_each_search_takes_and_which_levels_expand(
 
 @pytest.mark.conforms("Query pipeline", "Step 9", "A reply within 120 seconds")
 @pytest.mark.conforms("RAG engine v1", "LLM client", "Three retries")
-@pytest.mark.conforms("Plone", "Question-answering", "Results are kept for 5 minutes")
 @pytest.mark.conforms("RAG engine v1", "Limits", "60 seconds for a query, 200 at a time")
-@pytest.mark.conforms("Plone", "Environment variables", "Chunks of 1000 and 200; 100 candidates")
 def test_given_nothing_then_the_numbers_that_documents_print() -> None:
     found = Settings()
     assert (found.llm.timeout, found.llm.retries) == (120, 3)

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import ConfigError
+from ragstone.language.templates import describe_prompt
 from ragstone.recipes.setting_table import table
 from ragstone.settings import Origin, Settings, load
 from ragstone.settings.added import aliases_by_name, find_aliases
-from ragstone.settings.aliases import MADE_OF_PARTS
+from ragstone.settings.aliases import ALIASES, MADE_OF_PARTS
 from ragstone.settings.names import variable
 
 
@@ -377,3 +378,9 @@ def test_given_nothing_then_nothing_is_said(caplog: pytest.LogCaptureFixture) ->
     with caplog.at_level(logging.WARNING):
         load()
     assert not caplog.text
+
+
+def test_given_a_document_that_names_a_prompt_then_there_is_such_a_prompt() -> None:
+    named = [alias.key for alias in ALIASES if alias.key.startswith("prompts.")]
+    assert len(named) == 7
+    assert all(describe_prompt(key.removeprefix("prompts.")) for key in named)

@@ -112,6 +112,10 @@ class Gate:
         """Whether there is any credential besides the operator's token."""
         return self._settings.configured or await self._keys.exist()
 
+    async def admits_guests(self) -> bool:
+        """Whether no credentials are set up yet, and whoever reaches this machine may ask."""
+        return await self._by_local_token() and self._settings.guests != "nothing"
+
     async def caller(
         self, headers: HeaderValues, address: str, visited: Callable[[], str | None] = lambda: None
     ) -> Caller:

@@ -109,7 +109,8 @@ class Generate(Stage):
             async with aclosing(answers) as stream:
                 async for said in stream:
                     await reply.add(said)
-        except RagstoneError:
+        except RagstoneError as error:
+            error.used = turn.usage + reply.usage
             await reply.end()
             raise
         await reply.end()

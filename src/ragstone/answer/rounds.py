@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.answer.judgement import LOCAL, AnswerJudgement, judgement
+from ragstone.answer.without_documents import answer_without_documents
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token
@@ -55,12 +56,24 @@ class Rounds(Stage):
     every_level: bool = Field(
         False, description="Whether answers of the levels basic and standard are judged too."
     )
+    asks_first: bool = Field(
+        False,
+        description="Whether the chat model is asked first if documents are needed; what needs "
+        "none it answers by itself, unless only what sources support may leave.",
+    )
 
     def judges(self, level: Level) -> bool:
         """Whether answers of this level are judged unless the request says otherwise."""
         return self.every_level or level in ROUNDS
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if self.asks_first and not any(getattr(stage, "strict", False) for stage in self.inner):
+            gate = await run_part(
+                self, "retrieval_gate", turn, answer_without_documents(turn, adapters, emit)
+            )
+            if gate.leaves:
+                return gate
+            turn = gate.turn
         started = time.monotonic()
         best: _RoundResult | None = None
         asked = turn

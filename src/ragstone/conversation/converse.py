@@ -9,7 +9,7 @@ from pydantic import Field
 from ragstone.answer.guidance import with_guidance
 from ragstone.answer.thoughts import ThoughtStream
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.errors import NoChatModel, NoVision
+from ragstone.core.errors import NoChatModel, NoVision, RagstoneError
 from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
@@ -41,20 +41,24 @@ class Converse(Stage):
         rules = with_guidance(f"{room}\n{rules}".strip(), turn, adapters)
         text, answer = list[str](), GeneratedAnswer(model=chat.name)
         thoughts = ThoughtStream((), emit)
-        # Not `turn.question`: the model reads the conversation itself.
-        async with aclosing(chat.converse(turn.ask, rules)) as stream:
-            async for said in stream:
-                if said.restarts:
-                    text.clear()
-                text.append(said.text)
-                await _send(said, thoughts, emit)
-                turn = replace(turn, usage=turn.usage + said.usage)
-                answer = replace(
-                    answer,
-                    model=said.model or answer.model,
-                    finish=said.finish or answer.finish,
-                    calls=said.calls or answer.calls,
-                )
+        try:
+            # Not `turn.question`: the model reads the conversation itself.
+            async with aclosing(chat.converse(turn.ask, rules)) as stream:
+                async for said in stream:
+                    if said.restarts:
+                        text.clear()
+                    text.append(said.text)
+                    await _send(said, thoughts, emit)
+                    turn = replace(turn, usage=turn.usage + said.usage)
+                    answer = replace(
+                        answer,
+                        model=said.model or answer.model,
+                        finish=said.finish or answer.finish,
+                        calls=said.calls or answer.calls,
+                    )
+        except RagstoneError as error:
+            error.used = turn.usage
+            raise
         await thoughts.end()
         answer = replace(answer, text="".join(text))
         return Step(replace(turn, answer=answer), answer.finish, answer.model)

@@ -62,7 +62,7 @@ def cut_short_sentence(why: str) -> str:
     return f"{CUT_SHORT} ({why}): it is made from what was found until then."
 
 
-Layout = Literal["sources", "references", "last"]
+Layout = Literal["sources", "references", "context", "last"]
 Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
 StatementKind = Literal["gap", "disagreement", "announcement"]
 """What a sentence of an answer may be that claims nothing of what the documents are on: it says

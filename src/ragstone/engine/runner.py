@@ -65,6 +65,7 @@ class Run:
         turn = ended.step.turn if ended.step else self._turn_with_partial()
         if ended.failure:
             turn = stage.recover(turn, ended.failure)
+            turn = replace(turn, usage=ended.failure.used or turn.usage)
         self._said.clear()
         traced = ended.traced
         if not told:

@@ -91,7 +91,7 @@ def create_app(
         runtime.router(service),
         keys.router(service),
         jobs.router(service),
-        ops.router(service, metrics, token, settings),
+        ops.router(service, metrics, token, settings, gate),
         docs.router(app, settings.server),
         login.router(gate),
         sign_in.router(provider, service.people, rates, settings),

@@ -3,13 +3,16 @@
 import asyncio
 import hmac
 import logging
+import re
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from ragstone.access.gate import Gate
 from ragstone.core.caller import Caller
 from ragstone.core.errors import RagstoneError, Unauthorized
 from ragstone.http.identity import Who
+from ragstone.http.middleware import is_loopback
 from ragstone.http.openapi import document_responses
 from ragstone.http.responses import Json
 from ragstone.service import Service
@@ -24,7 +27,13 @@ FIGURES_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-def router(service: Service, metrics: Metrics, token: str, settings: Settings) -> APIRouter:
+FORWARDED = re.compile(r"forwarded|via|x-real-ip|x-forwarded-.*")
+"""Headers of requests that something passed on, so that where they come from is not known."""
+
+
+def router(
+    service: Service, metrics: Metrics, token: str, settings: Settings, gate: Gate
+) -> APIRouter:
     """The routes at the root."""
     routes = APIRouter(tags=["Operation"])
     headers = {INSTANCE_HEADER: instance(token)}
@@ -44,7 +53,8 @@ def router(service: Service, metrics: Metrics, token: str, settings: Settings) -
     @routes.get("/metrics", response_model=None, responses=document_responses("text/plain"))
     async def figures(request: Request, caller: Who) -> Response:
         """Counters and times in Prometheus' text format."""
-        _may_read_figures(request, caller, settings.server)
+        if not _is_alone(request, settings.server) or not await gate.admits_guests():
+            _check_figures_token(request, caller, settings.server)
         await _look(service, metrics)
         shown = await asyncio.to_thread(metrics.render)
         return Response(shown, headers={"content-type": metrics.content_type})
@@ -67,7 +77,19 @@ async def _look(service: Service, metrics: Metrics) -> None:
         metrics.stores(found.totals, {kind.kind: kind.jobs for kind in kinds})
 
 
-def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings) -> None:
+def _is_alone(request: Request, settings: ServerSettings) -> bool:
+    """Whether nobody but this machine reaches the server, and it made this request itself. The
+    figures name no tenant and no user; a token that is set is asked for here too."""
+    peer = request.client.host if request.client else ""
+    return (
+        not settings.metrics_token.get_secret_value()
+        and is_loopback(settings.host)
+        and is_loopback(peer)
+        and not any(map(FORWARDED.fullmatch, request.headers))
+    )
+
+
+def _check_figures_token(request: Request, caller: Caller, settings: ServerSettings) -> None:
     """Raise Unauthorized unless these figures, which are of all tenants, may be read."""
     if caller.operator or caller.local:
         return

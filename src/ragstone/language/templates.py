@@ -79,6 +79,7 @@ PROMPTS: Mapping[str, Prompt] = {
     "appraisal": Prompt("How the chat model grades what was found."),
     "thoughts": Prompt("How the chat model thinks about the sources before it answers."),
     "need": Prompt("How a request that needs no documents is recognised."),
+    "need_first": Prompt("How a question of common knowledge is recognised."),
     "need_answer": Prompt(
         "How a request about the conversation is answered from it.", frozenset({"documents"})
     ),

@@ -162,6 +162,7 @@ class Calls:
         self, messages: Messages, options: ModelSettings, tools: Tools, place: FailingModel
     ) -> AsyncGenerator[Said, None]:
         wait, names = _Wait(self._settings, place), frozenset(tool.name for tool in tools)
+        heard: list[str] = []
         with self._breaker_call() as call:
             try:
                 async with AsyncExitStack() as stack:
@@ -175,9 +176,13 @@ class Calls:
                     reply = self._reader.read_stream(stream, _events(stream, wait, call), names)
                     async for said in await stack.enter_async_context(aclosing(reply)):
                         call.mark_begun()
+                        heard.append(said.thinking + said.text)
                         yield said
             except Exception as error:
-                raise self._trouble(error, call, place) from error
+                trouble = self._trouble(error, call, place)
+                if heard and not trouble.usage.calls:
+                    trouble.usage = self._reader.broken_usage(messages, "".join(heard))
+                raise trouble from error
             finally:
                 self._listen(wait)
 

@@ -118,7 +118,7 @@ class ChatModel:
         self._place = FailingModel(self.name, endpoint.place(settings), section, standby)
         model = self._model
         self._prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
-        reader = ReplyReader(self._place, self._prices)
+        reader = ReplyReader(self._place, self._prices, self._count)
         transport = ModelSettings(timeout=settings.timeout, max_retries=0)
         # Some models warn of options that they lack; our own time-outs hold all the same.
         for unsupported in model.unsupported_settings:

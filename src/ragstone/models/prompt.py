@@ -3,7 +3,7 @@ with the question. Where the sources stand last they follow the conversation, of
 prefix cache then has all that was said before."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -31,6 +31,13 @@ REFER = "Please answer the question using the references below."
 
 _HEADS = re.compile(r"\[(References|Question|System Prompt|User Query)\]", re.IGNORECASE)
 """What begins a part of chat-core's prompt."""
+
+DELIMITER = "\n\n---\n\n"
+"""What stands between the passages of VoiceHelper's prompt."""
+
+_RULE = re.compile(r"\s*-{3,}\s*")
+_PART = re.compile(r"^(\s*)(Context|Question)(?=\s*:)", re.IGNORECASE)
+"""A line that would stand between passages, and the beginning of one that would begin a part."""
 
 OPENING = 80
 """Characters of a source in which a heading stands that is then not named above it."""
@@ -66,6 +73,19 @@ def reference(passage: Passage) -> str:
     return f"Reference [{passage.number}] : [{name}]\n{text}"
 
 
+def compose_context(passages: Sequence[Passage], asked: str) -> str:
+    """The user's message of VoiceHelper's prompt: the passages, then the question."""
+    return f"Context:\n{DELIMITER.join(map(_context_block, passages))}\n\nQuestion: {asked}"
+
+
+def _context_block(passage: Passage) -> str:
+    """A passage as VoiceHelper's prompt shows it, in which its text can end no passage and begin
+    no other part."""
+    lines = _clean(passage.text).splitlines()
+    shown = ("- - -" if _RULE.fullmatch(line) else _PART.sub(r"\1(\2)", line) for line in lines)
+    return f"{_label(passage)}\n" + "\n".join(shown)
+
+
 DIGEST = (
     "The sources are too long to be shown. These are summaries of all their parts, in order, with "
     "the numbers of the sources in brackets. Answer from all of them, and keep the numbers."
@@ -81,9 +101,9 @@ def compose(passages: Sequence[Passage], asked: str, told: Instructions) -> tupl
         told: What stands before the sources, what is to be done, and the layout. A digest stands
             for the sources.
     """
-    if told.layout == "references" and not told.digest:
+    if told.layout in _IN_ONE_MESSAGE and not told.digest:
         rules = f"{told.opening}\n{told.text}".strip()
-        return rules, compose_references(passages, asked) if passages else asked
+        return rules, _IN_ONE_MESSAGE[told.layout](passages, asked) if passages else asked
     sources = "\n".join(map(_passage_block, passages))
     if told.digest:
         digest = fence_text("summaries", _LABEL_LIKE.sub(LABELLED, told.digest))
@@ -94,6 +114,18 @@ def compose(passages: Sequence[Passage], asked: str, told: Instructions) -> tupl
     if told.layout == "last":
         return told.opening, f"{sources}\n\n{task}".strip()
     return f"{told.opening}\n\n{sources}".strip(), task
+
+
+_IN_ONE_MESSAGE: Mapping[Layout, Callable[[Sequence[Passage], str], str]] = {
+    "references": compose_references,
+    "context": compose_context,
+}
+"""Layouts that have the passages and the question in the user's message, the rules before it."""
+
+_BLOCKS: Mapping[Layout, Callable[[Passage], str]] = {
+    "references": reference,
+    "context": lambda passage: _context_block(passage) + DELIMITER,
+}
 
 
 def fit_passages(
@@ -109,7 +141,7 @@ def fit_passages(
     """
     left = int(room * SLACK) - sum(map(counted, rest))
     chosen: list[Passage] = []
-    block = reference if layout == "references" else _passage_block
+    block = _BLOCKS.get(layout, _passage_block)
     for passage in passages:
         needed = counted(block(passage))
         if needed > left:

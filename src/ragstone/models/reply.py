@@ -2,13 +2,14 @@
 
 import json
 import uuid
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
 
 from genai_prices.data_snapshot import get_snapshot
 from pydantic_ai.messages import (
+    ModelMessage,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
@@ -26,6 +27,7 @@ from ragstone.core.answer import Finish, Usage
 from ragstone.core.clock import TIME_LIMITS
 from ragstone.core.tool import ToolCall
 from ragstone.language.thoughts import ReplyPiece, Thoughts, strip_thoughts
+from ragstone.language.tokens import Count
 from ragstone.models.failures import FILTERED, FailingModel
 from ragstone.ports import Profile, Said
 
@@ -185,9 +187,10 @@ ONLY_THOUGHTS = "reasoned until its tokens were used up; raise {0}__MAX_TOKENS"
 class ReplyReader:
     """Reads the replies of one model."""
 
-    def __init__(self, place: FailingModel, prices: Prices) -> None:
+    def __init__(self, place: FailingModel, prices: Prices, count: Count) -> None:
         self._place = place
         self._prices = prices
+        self._count = count
 
     def usage(self, used: RequestUsage) -> Usage:
         """What a call took; its cost is unknown where the server does not count."""
@@ -195,6 +198,11 @@ class ReplyReader:
         counted = bool(used.input_tokens or used.output_tokens)
         cost = self._prices.cost(used) if counted else None
         return Usage(used.input_tokens, used.output_tokens, 1, cost, counted)
+
+    def broken_usage(self, messages: Sequence[ModelMessage], said: str) -> Usage:
+        """About what a reply took that broke off after `said`: servers count at the end alone."""
+        prompt = sum(map(self._count, _texts(messages)))
+        return self.usage(RequestUsage(input_tokens=prompt, output_tokens=self._count(said)))
 
     def read_response(self, response: ModelResponse) -> Said:
         """A reply that came in one piece; raises Trouble."""
@@ -254,6 +262,14 @@ class ReplyReader:
         if finish == "content_filter":
             return self._place.useless_reply_trouble(FILTERED, usage, retries=0)
         return self._place.useless_reply_trouble(EMPTY, usage)
+
+
+def _texts(messages: Sequence[ModelMessage]) -> Iterator[str]:
+    """What the model is told; pictures are left out."""
+    for part in (part for message in messages for part in message.parts):
+        content = getattr(part, "content", "")
+        several = [content] if isinstance(content, str) else content
+        yield from (item for item in several if isinstance(item, str))
 
 
 def _pieces(event: object, thoughts: Thoughts) -> Iterator[ReplyPiece]:

@@ -211,7 +211,7 @@ RECORD = "wcs.backend.rag_"
 """How the names of the records in Plone's registry begin."""
 
 _RECORDS = (
-    Alias(f"{RECORD}system_prompt", "prompts.system", PLONE),
+    Alias(f"{RECORD}system_prompt", "prompts.add_room_system_prompt", PLONE),
     Alias(f"{RECORD}no_answer_message", "rag.no_answer", PLONE),
     Alias(f"{RECORD}llm_temperature", "llm.temperature", PLONE),
     Alias(f"{RECORD}llm_max_tokens", "llm.max_tokens", PLONE),

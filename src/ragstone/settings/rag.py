@@ -77,12 +77,12 @@ class RagSettings(Section):
     mode: Literal["simple", "advanced", "precise"] = Field(
         "simple", description="How answers are worded, unless a request says."
     )
-    prompt_layout: Literal["sources", "references", "last"] = Field(
+    prompt_layout: Literal["sources", "references", "context", "last"] = Field(
         "sources",
         description="How a prompt shows the sources: sources, each in a fence before the "
         "conversation; last, the same behind it, with the question, so that a server's prefix "
         "cache has the conversation; references, as chat-core's before the question, with the "
-        "numbers of those used at the end.",
+        "numbers of those used at the end; context, as VoiceHelper's, with --- between them.",
     )
     rewrite: Literal[
         "auto", "none", "multi", "hyde", "step_back", "decompose", "keywords", "combined"

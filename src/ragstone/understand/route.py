@@ -70,6 +70,11 @@ class Route(Stage):
     analyses_preferred: bool = Field(
         False, description="Whether it does where the request prefers accuracy or speed."
     )
+    compares_whole: bool = Field(
+        False,
+        description="Whether comparisons and aggregations are searched in other words where "
+        "accuracy is preferred, and not in parts.",
+    )
     by_complexity: bool = Field(
         False, description="Whether complexity decides, not the level alone."
     )
@@ -134,7 +139,8 @@ class Route(Stage):
         if ask.prefer == "speed":
             return _fast_plan(level, analysis)
         if ask.prefer == "accuracy":
-            return _accurate_plan(level, analysis, intent)
+            compares = analysis.comparison or _has_intent(intent, "comparison", "aggregation")
+            return _accurate_plan(level, analysis, intent, self.compares_whole and compares)
         if self.by_complexity:
             precise = (ask.mode or self.mode) == "precise"
             # Lists, comparisons and the like need the passages of several places.
@@ -196,18 +202,20 @@ def _fast_plan(level: Plan, analysis: Analysis) -> Decided:
     return level, "speed, but a demanding question"
 
 
-def _accurate_plan(level: Plan, analysis: Analysis, intent: Intent | None) -> Decided:
-    """More candidates, compared again; rounds for what one search cannot find."""
+def _accurate_plan(level: Plan, analysis: Analysis, intent: Intent | None, whole: bool) -> Decided:
+    """More candidates, compared again; rounds for what one search cannot find. A question that is
+    searched `whole` is not taken apart."""
     if level.rewrite == "auto" and analysis.complexity >= DEMANDING:
         parts = analysis.comparison or analysis.complexity >= PARTS
-        level = replace(level, rewrite="decompose" if parts else "hyde")
-    if _has_intent(intent, "multi_hop") or (analysis.reasoning and analysis.complexity >= PARTS):
+        level = replace(level, rewrite="multi" if whole else "decompose" if parts else "hyde")
+    several = analysis.reasoning and analysis.complexity >= PARTS and not whole
+    if _has_intent(intent, "multi_hop") or several:
         return with_strategy("iterative", level), "accuracy, several steps"
     return with_strategy("two_stage", level), "accuracy"
 
 
-def _has_intent(intent: Intent | None, name: IntentName) -> bool:
-    return intent is not None and intent.name == name
+def _has_intent(intent: Intent | None, *names: IntentName) -> bool:
+    return intent is not None and intent.name in names
 
 
 def with_strategy(strategy: Strategy, plan: Plan) -> Plan:

@@ -2,17 +2,21 @@
 
 from typing import ClassVar
 
+from ragstone.core.answer import Usage
+
 
 class RagstoneError(Exception):
     """Root of the tree.
 
     `code` is stable and machine-readable, `status` the HTTP status it maps to, `retry`
-    whether the same request may succeed later.
+    whether the same request may succeed later. `used` is what a question has used by then, where
+    the stage that failed says so.
     """
 
     code: ClassVar[str] = "error"
     status: ClassVar[int] = 500
     retry: ClassVar[bool] = False
+    used: Usage | None = None
 
     @property
     def message(self) -> str:

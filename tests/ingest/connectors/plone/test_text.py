@@ -175,7 +175,6 @@ def test_paths(address: str, path: str | None) -> None:
 HOST = "/VirtualHostBase/https/www.x.org:443/Plone/VirtualHostRoot"
 
 
-@pytest.mark.conforms("Plone", "Path filtering", "However the site is addressed")
 @pytest.mark.parametrize(
     ("path", "asked_at", "filtered"),
     [
