@@ -25,7 +25,7 @@ EVA = Principal(groups=("board",))
 BOB = Principal(user="bob")
 
 PUBLIC = "The harbour of Vestmarka was built by Hrafnkelsson. Its goverments came later."
-SECRET = "The board sold Zykrolin, and the Vestmarkans and Hrafnkelsons bought it."
+SECRET = "In FY2021 the board sold Zykrolin, and the Vestmarkans and Hrafnkelsons bought it."
 
 
 @dataclass
@@ -158,3 +158,13 @@ def _secret() -> object:
     from ragstone.core.filters import eq
 
     return eq("document_id", "d1")
+
+
+async def test_a_code_of_a_period_is_spelt_out_for_who_cannot_find_it(house: House) -> None:
+    question = "What did the board sell in FY2021?"
+
+    step, events = await house.correct(question)
+
+    assert step.turn.question == "What did the board sell in fiscal year 2021?"
+    assert any(isinstance(event, Note) for event in events)
+    assert await house.corrected(question, EVA) == question

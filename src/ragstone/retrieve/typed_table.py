@@ -246,8 +246,11 @@ def _type_table(draft: _Draft, first: Chunk, language: str) -> TypedTable | None
         cells = _cells(parts, names, labelled)
         if cells is not None:
             rows.append((cells, line, start))
-    totals = [row for row in rows if _is_total(row[0])]
-    plain = [row for row in rows if not _is_total(row[0])]
+    totals: list[tuple[list[str | None], str, int]] = []
+    plain: list[tuple[list[str | None], str, int]] = []
+    for row in rows:
+        above = plain[-1][0] if plain else ()
+        (totals if _is_total(row[0], above) else plain).append(row)
     if len(plain) < LEAST_ROWS:
         return None
     columns, values = _read_columns(names, [cells for cells, _, _ in plain], language)
@@ -374,9 +377,19 @@ def _cells(
     return cells if filled > 1 or (filled == 1 and not labelled) else None
 
 
-def _is_total(cells: Sequence[str | None]) -> bool:
+def _is_total(cells: Sequence[str | None], above: Sequence[str | None]) -> bool:
+    """Whether a row sums up others: it says so, and if it says more than that ("Total Corn Flakes"
+    is a cereal), none of its figures is nearer to nothing than that of the row above."""
     first = next((cell for cell in cells if cell), "")
-    return bool(_TOTAL.match(first))
+    said = _TOTAL.match(first)
+    if said is None or said.end() == len(first):
+        return said is not None
+    pairs = [
+        (_number(cell, "."), _number(other, "."))
+        for cell, other in zip(cells, above, strict=False)
+        if cell and other
+    ]
+    return all(abs(mine) >= abs(other) for mine, other in pairs if mine and other)
 
 
 def without_humps(name: str) -> str:

@@ -1,6 +1,7 @@
 """Corrects misspelt words of the question, and says so."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
@@ -16,10 +17,12 @@ from ragstone.language.dictionary import english
 from ragstone.language.unicode import find_plain_words
 from ragstone.ports import Adapters, Search, find_collection
 from ragstone.understand.misspelling import one_edit
+from ragstone.understand.periods import find_periods, spell_out
 from ragstone.understand.question_words import Unknown, unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, candidates, correct
 from ragstone.understand.word_forms import inflections
 
+_CODE = re.compile(r"\b[a-z]+\d+\b|\b\d+[a-z]\d+\b")
 READ = 3
 """Chunks that are read to see whether a word is in them as it is spelt."""
 
@@ -42,13 +45,15 @@ class Correct(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         unknown, meant = await asyncio.to_thread(_unknown_and_candidates, turn.question)
-        if not unknown:
+        periods = find_periods(turn.question)
+        if not unknown and not periods:
             return Step(turn, "unchanged", "no unknown words, or not in English")
-        corpus = await _corpus(turn.ask, {item.word for item in unknown}, meant, adapters)
+        typed = {item.word for item in unknown} | {period.code for period in periods}
+        corpus = await _corpus(turn.ask, typed, meant, adapters)
         found = await asyncio.to_thread(_correct, turn.question, unknown, corpus)
+        found = spell_out(found, [p for p in periods if not (corpus and corpus.seen.get(p.code))])
         if not found.changes:
-            words = ", ".join(item.word for item in unknown)
-            return Step(turn, "unchanged", f"left alone: {words}")
+            return Step(turn, "unchanged", f"left alone: {', '.join(sorted(typed))}")
         await emit(Note(self.name, correction_notice(found.text)))
         changes = ", ".join(f"{wrong} to {right}" for wrong, right in found.changes)
         return Step(
@@ -110,7 +115,12 @@ async def _chunk_counts(
         }
         read = sorted({item for word in typed | own for item in found[word]})
         chunks = await adapters.index.fetch(collection, read)
-    held = {chunk_id: find_plain_words(chunk.searchable) for chunk_id, chunk in chunks.items()}
+    held = {
+        # Plain words are letters alone: codes are looked for as they stand.
+        chunk_id: find_plain_words(chunk.searchable)
+        | set(_CODE.findall(chunk.searchable.casefold()))
+        for chunk_id, chunk in chunks.items()
+    }
 
     def holds(word: str, chunk_id: str) -> bool:
         if word in meant:

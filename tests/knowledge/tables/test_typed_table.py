@@ -54,6 +54,13 @@ def test_given_a_last_row_that_holds_the_sums_without_saying_so_then_it_is_apart
     assert (len(table.rows), len(table.totals)) == (3, 1)
 
 
+def test_given_rows_whose_names_begin_like_totals_then_their_figures_tell(tmp_path: Path) -> None:
+    text = "Cereal,Calories,Fat\nBran,210,3\nTotal Corn Flakes,110,1\nOats,150,2\nTotal,470,6\n"
+    [table] = tables_of(written(tmp_path, text))
+    assert [row.cells[0] for row in table.rows] == ["Bran", "Total Corn Flakes", "Oats"]
+    assert len(table.totals) == 1
+
+
 def test_given_no_names_of_columns_then_there_is_no_table(tmp_path: Path) -> None:
     assert tables_of(written(tmp_path, "4,9,2\n3,5,7\n8,1,6\n")) == []
 
