@@ -197,8 +197,8 @@ function Options({ kind, values, onChange }) {
   const field = (one) => {
     const set = (value) => onChange({ ...values, [one.name]: value });
     if (one.choices.length) return html`<${Choice} key=${one.name} label=${one.name} value=${values[one.name] || one.default} options=${one.choices.map((value) => [value, value])} onChange=${set} />`;
-    return html`<label key=${one.name} class="field"><span>${one.name}</span><input required=${one.required} maxlength="4000" dir="ltr" autocomplete="off" value=${values[one.name] || ""}
-      placeholder=${one.secret ? `env:RAGSTONE_SOURCE_${one.name.toUpperCase()}` : one.default} onInput=${(event) => set(event.target.value)} /></label>`;
+    return html`<label key=${one.name} class="field"><span>${one.name}</span><textarea rows="1" required=${one.required} maxlength="4000" dir="ltr" autocomplete="off" value=${values[one.name] || ""}
+      placeholder=${one.secret ? `env:RAGSTONE_SOURCE_${one.name.toUpperCase()}` : one.default} onInput=${(event) => set(event.target.value)}></textarea></label>`;
   };
   return html`${offered.map((one) => html`<div key=${one.name}>${field(one)}<p class="hint" dir="auto">${one.help} ${one.secret && t("Enter the name of an environment variable of the server that holds it.")}</p></div>`)}
     ${kept && html`<p class="hint">${t("Only the operator of the server can use its secrets here: {names}.", { names: kept })}</p>`}`;
