@@ -43,7 +43,6 @@ async def test_given_small_talk_in_other_words_then_it_is_likely(
         "who was the man in you're so vain",
         "What is the film Who Are You about?",
         "who plays the doctor in who are you",
-        "Who are you if you fail the test?",
         "hello can you tell me the boiling point of ethanol",
         "Huguenot",
         "Steam engine",
