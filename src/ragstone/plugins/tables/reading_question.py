@@ -570,7 +570,8 @@ def _places(words: Sequence[_Word], parts: Sequence[str]) -> tuple[int, ...]:
             (
                 i
                 for i, word in enumerate(words)
-                if _word_meaning(word.norm) == _word_meaning(part) and i not in found
+                if i not in found
+                and (_word_meaning(word.norm) == _word_meaning(part) or _shortens(part, word.text))
             ),
             None,
         )
@@ -579,6 +580,11 @@ def _places(words: Sequence[_Word], parts: Sequence[str]) -> tuple[int, ...]:
         found.append(place)
     near = bool(found) and max(found) - min(found) < 2 * len(parts) + 1
     return tuple(sorted(found)) if near else ()
+
+
+def _shortens(short: str, word: str) -> bool:
+    """Whether a word of a column's name is another one, shortened: "exp" is "expectancy"."""
+    return 3 <= len(short) < len(word) - 1 and short.isalpha() and word.startswith(short)
 
 
 _SIGNS: Mapping[str, Comparison] = {
