@@ -404,6 +404,7 @@ async def test_given_levels_then_every_recipe_can_run_and_search_is_its_beginnin
     for level in LEVELS:
         recipe = recipes.answer_recipe(Ask("q", level=level))
         names = [stage.name for item in recipe.stages for stage in _shown(item)]
+        names.remove("give_verified")  # A search is not answered.
         *found, last = [stage.name for stage in recipes.of("search", level).stages]
         assert found == names[: len(found)]
         assert last == "tell_unread"
