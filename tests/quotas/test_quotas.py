@@ -18,7 +18,7 @@ from ragstone.core.events import Done, Failed, Note, Token
 from ragstone.core.turn import Ask, Hit, Passage, Principal, Turn
 from ragstone.plugins.quotas.contract import QUOTAS
 from ragstone.plugins.quotas.count_quota import measure_use
-from ragstone.plugins.quotas.records import MonthUse, Quota, month_end, month_of
+from ragstone.plugins.quotas.records import MonthUse, Quota, format_month, month_end
 from ragstone.plugins.quotas.store import SqlQuotas, find_store
 from ragstone.service import IngestRequest, wire
 from ragstone.settings import Settings
@@ -163,7 +163,7 @@ async def test_a_new_month_begins_with_nothing_used(
 def test_months_are_calendar_months_of_utc() -> None:
     last = datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
-    assert (month_of(last), month_of(last + 1)) == ("2026-12", "2027-01")
+    assert (format_month(last), format_month(last + 1)) == ("2026-12", "2027-01")
     assert month_end(last) == last + 1
     assert month_end(last + 1) == datetime(2027, 2, 1, tzinfo=UTC).timestamp()
 

@@ -83,6 +83,7 @@ from ragstone.ports import (
     Vectors,
     home,
     in_bulk,
+    need_collection,
 )
 from ragstone.service import (
     CollectionSummary,
@@ -220,7 +221,7 @@ class Ragstone:
                 yield progress
 
     async def rebuild(self, tenant: str, collection: str) -> AsyncGenerator[Progress, None]:
-        await self._removal.known(tenant, collection)
+        await need_collection(self._adapters.catalog, tenant, collection)
         request = {"tenant": tenant, "collection": collection}
         async with aclosing(self._job(REBUILD, request, Principal(tenant))) as job:
             async for progress in job:
@@ -242,7 +243,7 @@ class Ragstone:
         return [await self._with_note(item, principal) if item.documents else item for item in made]
 
     async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
-        known = await self._removal.known(principal.tenant, collection)
+        known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         counts = await self._adapters.catalog.counts(known.tenant, known.id)
         return await self._with_note(_summary(known, counts, principal.names), principal)
 
@@ -282,7 +283,7 @@ class Ragstone:
         below: str = "",
         having: Mapping[str, Scalar] | None = None,
     ) -> list[Document]:
-        known = await self._removal.known(principal.tenant, collection)
+        known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         found = await self._adapters.catalog.documents(
             known.tenant,
             known.id,
@@ -301,13 +302,13 @@ class Ragstone:
 
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
         check_everywhere()
-        known = await self._removal.known(principal.tenant, old)
+        known = await need_collection(self._adapters.catalog, principal.tenant, old)
         return await rename(self._adapters.catalog, known, new)
 
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None
     ) -> int:
-        known = await self._removal.known(principal.tenant, collection)
+        known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         documents = await self._removal.number(principal, known, paths)
         if documents <= DELETE_AT_ONCE:
             return await self._removal.remove(principal, known, paths)

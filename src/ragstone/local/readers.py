@@ -13,7 +13,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.local.jobs import LocalJobs
-from ragstone.ports import Catalog
+from ragstone.ports import Catalog, need_collection
 from ragstone.service.readers import FolderRule, ReadersView
 
 PAGE = 1_000
@@ -38,7 +38,7 @@ class LocalReaders:
         self, principal: Principal, collection: str, path: str, admin: bool = False
     ) -> ReadersView:
         """`service.ReadersService`."""
-        known = await self._find_collection(principal.tenant, collection)
+        known = await need_collection(self._catalog, principal.tenant, collection)
         rules = await self._catalog.folder_readers(known.tenant, known.id)
         found = await self._catalog.documents(known.tenant, known.id, named=[path])
         document = next((item for item in found if item.version or admin), None)
@@ -64,7 +64,7 @@ class LocalReaders:
     ) -> int:
         """`service.ReadersService`."""
         names = _check_names(readers)
-        known = await self._find_collection(principal.tenant, collection)
+        known = await need_collection(self._catalog, principal.tenant, collection)
         wanted = WantedDocuments(paths, below, having)
         ids = await wanted.ids(self._catalog, known)
         if len(ids) <= self._at_once:
@@ -110,12 +110,6 @@ class LocalReaders:
             await self._pipeline.put_folder_readers(held, rules)
         else:
             await self._catalog.put_folder_readers(tenant, id, rules)
-
-    async def _find_collection(self, tenant: str, name: str) -> Collection:
-        known = await self._catalog.collection(tenant, name)
-        if known is None:
-            raise UnknownCollection(name)
-        return known
 
 
 class WantedDocuments:

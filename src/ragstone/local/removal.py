@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ragstone.core.errors import UnknownCollection, UnknownDocument
+from ragstone.core.errors import UnknownDocument
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.ingest.free_memory import give_back
@@ -21,13 +21,6 @@ class Removal:
     def __init__(self, adapters: Adapters, pipeline: Pipeline) -> None:
         self._adapters = adapters
         self._pipeline = pipeline
-
-    async def known(self, tenant: str, name: str) -> Collection:
-        """The collection of this name. Raises UnknownCollection."""
-        collection = await self._adapters.catalog.collection(tenant, name)
-        if collection is None:
-            raise UnknownCollection(name)
-        return collection
 
     async def number(
         self, principal: Principal, collection: Collection, paths: Sequence[str] | None

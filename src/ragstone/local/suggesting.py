@@ -10,14 +10,13 @@ from itertools import chain, zip_longest
 from operator import attrgetter
 
 from ragstone.core.chunk import QUESTION, SUMMARY, Chunk, join_chunks, revision
-from ragstone.core.errors import UnknownCollection
 from ragstone.core.filters import And, Filter, eq, reader_filter
 from ragstone.core.provenance import catalog_ids
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import IN_ORDER, Ask, Principal
 from ragstone.engine.engine import Engine
 from ragstone.ingest.kinds import strip_numbering
-from ragstone.ports import Adapters, Answerer, in_bulk
+from ragstone.ports import Adapters, Answerer, in_bulk, need_collection
 
 MAX_SUGGESTIONS = 3
 MAX_TRIES = 6
@@ -80,9 +79,7 @@ class Suggestions:
         """At most MAX_SUGGESTIONS questions that are answered from the section that they name."""
         if self._adapters.external_retriever is not None:
             return []
-        collection = await self._adapters.catalog.collection(principal.tenant, name)
-        if collection is None:
-            raise UnknownCollection(name)
+        collection = await need_collection(self._adapters.catalog, principal.tenant, name)
         known = {" ".join(question.split()).casefold() for question in asked}
         suggested: list[str] = []
         candidates = await self._candidates(principal, collection, cited)

@@ -30,6 +30,7 @@ from ragstone.ports.catalog import (
     Total,
     ValueCount,
     find_collection,
+    need_collection,
 )
 from ragstone.ports.collections import Vocabulary
 from ragstone.ports.conversations import ConversationStore, FeedbackStore, Lease, Traces
@@ -178,4 +179,5 @@ __all__ = [
     "home",
     "in_bulk",
     "may_share",
+    "need_collection",
 ]

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from ragstone.core.errors import UnknownCollection
 from ragstone.core.filters import Scalar
 from ragstone.core.readers import FolderReaders
 from ragstone.core.records import Collection, Document, DocumentStatus
@@ -410,6 +411,14 @@ class Catalog(CollectionNames, Protocol):
     async def ready(self) -> None:
         """Raise StateUnavailable unless the store answers."""
         ...
+
+
+async def need_collection(catalog: Catalog, tenant: str, name: str) -> Collection:
+    """The collection of a name. Raises UnknownCollection."""
+    found = await catalog.collection(tenant, name)
+    if found is None:
+        raise UnknownCollection(name)
+    return found
 
 
 async def find_collection(catalog: Catalog, ask: Ask) -> Collection | None:

@@ -23,6 +23,8 @@ from ragstone.understand.spelling import Corpus, Corrected, candidates, correct
 from ragstone.understand.word_forms import inflections
 
 _CODE = re.compile(r"\b[a-z]+\d+\b|\b\d+[a-z]\d+\b")
+"""A code such as "fy2021" or "3q19", in small letters."""
+
 READ = 3
 """Chunks that are read to see whether a word is in them as it is spelt."""
 

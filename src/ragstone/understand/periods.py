@@ -13,8 +13,10 @@ _PART = re.compile(
 )
 """Of "H264" it cannot be told whether it is a half of 1964."""
 
-_NAMES = {"Q": ("first quarter", "second quarter", "third quarter", "fourth quarter"),
-          "H": ("first half", "second half")}  # fmt: skip
+_NAMES = {
+    "Q": ("first quarter", "second quarter", "third quarter", "fourth quarter"),
+    "H": ("first half", "second half"),
+}
 _CENTURY = 50
 """Years of two digits below this one are of this century."""
 
@@ -54,6 +56,6 @@ def spell_out(corrected: Corrected, periods: Sequence[Period]) -> Corrected:
     """The question with these periods in words."""
     text = corrected.text
     for period in periods:
-        text = text.replace(period.written, period.spelt)
+        text = re.sub(rf"\b{re.escape(period.written)}\b", period.spelt, text)
     changes = tuple((period.written, period.spelt) for period in periods)
     return Corrected(text, (*corrected.changes, *changes))

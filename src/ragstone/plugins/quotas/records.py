@@ -76,7 +76,7 @@ def list_subjects(principal: Principal) -> Sequence[Subject]:
     return [*user, *(("group", name) for name in dict.fromkeys(principal.groups)), ("tenant", "")]
 
 
-def month_of(at: float) -> str:
+def format_month(at: float) -> str:
     """The calendar month (UTC) of a time, such as 2026-11."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
 

@@ -15,10 +15,10 @@ from ragstone.plugins.quotas.records import (
     MonthUse,
     Quota,
     Subject,
+    format_month,
     format_subject,
     list_subjects,
     month_end,
-    month_of,
 )
 from ragstone.ports import Adapters
 from ragstone.store.sql.database import Database
@@ -81,7 +81,7 @@ class SqlQuotas:
 
     async def add(self, principal: Principal, use: MonthUse) -> None:
         """Count what a principal used, for all whom it counts for."""
-        month = month_of(state_time())
+        month = format_month(state_time())
         rows = [
             {**_key(principal.tenant, subject), "month": month, "tokens": use.tokens}
             | {"cost": use.cost}
@@ -129,7 +129,7 @@ def _read_quotas(connection: Connection, tenant: str) -> dict[Subject, Quota]:
 def _read_use(connection: Connection, tenant: str, now: float) -> dict[Subject, MonthUse]:
     """What each subject has used this month."""
     table = quota_use
-    mine = select(table).where(table.c.tenant == tenant, table.c.month == month_of(now))
+    mine = select(table).where(table.c.tenant == tenant, table.c.month == format_month(now))
     rows = connection.execute(mine).mappings()
     return {_subject(row): MonthUse(row["tokens"], row["cost"]) for row in rows}
 

@@ -9,7 +9,7 @@ import numpy as np
 from ragstone.access.asking import current_reader
 from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
-from ragstone.core.errors import InputError, UnknownCollection, UnknownDocument, UnknownVerified
+from ragstone.core.errors import InputError, UnknownDocument, UnknownVerified
 from ragstone.core.provenance import Reader
 from ragstone.core.readers import check_readers
 from ragstone.core.records import Collection
@@ -25,7 +25,7 @@ from ragstone.plugins.verified.records import (
     VerifiedSource,
 )
 from ragstone.plugins.verified.store import own_store
-from ragstone.ports import Adapters, Embedder, Vectors
+from ragstone.ports import Adapters, Embedder, Vectors, need_collection
 
 MIN_LIKENESS = 0.6
 """Likeness (0 for unrelated questions, 1 for equal ones) from which questions share a group: of
@@ -43,8 +43,8 @@ class LocalVerified:
         self._store = own_store(adapters)
 
     async def list_all(self, principal: Principal, collection: str) -> list[VerifiedAnswer]:
-        known = await self._known(principal, collection)
-        return await self._listed(known)
+        known = await need_collection(self._adapters.catalog, principal.tenant, collection)
+        return await self._list_answers(known)
 
     async def put(
         self,
@@ -59,7 +59,7 @@ class LocalVerified:
         expires_at: float | None = None,
         id: str = "",
     ) -> VerifiedAnswer:
-        known = await self._known(principal, collection)
+        known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         check_readers(readers)
         asked = tuple(dict.fromkeys(" ".join(wording.split()) for wording in wordings))
         if not text.strip() or not all(asked):
@@ -71,7 +71,7 @@ class LocalVerified:
         now = state_time()
         if expires_at is not None and expires_at <= now:
             raise InputError("The answer would have expired already. Choose a later time.")
-        if id and id not in {item.id for item in await self._listed(known)}:
+        if id and id not in {item.id for item in await self._list_answers(known)}:
             raise UnknownVerified(id)
         answer = VerifiedAnswer(
             id or uuid4().hex,
@@ -88,17 +88,17 @@ class LocalVerified:
         return replace(answer, collection=known.name)
 
     async def remove(self, principal: Principal, collection: str, id: str) -> None:
-        known = await self._known(principal, collection)
+        known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         if not await self._store.remove(principal.tenant, known.id, id):
             raise UnknownVerified(id)
 
     async def review(
         self, principal: Principal, collection: str, limit: int = 500
     ) -> list[QuestionGroup]:
-        known = await self._known(principal, collection)
+        known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         answered = [
             wording
-            for item in await self._listed(known)
+            for item in await self._list_answers(known)
             if item.state == "current"
             for wording in item.wordings
         ]
@@ -148,13 +148,7 @@ class LocalVerified:
             document.id, document.path, document.title, place.start, end, document.content_hash
         )
 
-    async def _known(self, principal: Principal, name: str) -> Collection:
-        known = await self._adapters.catalog.collection(principal.tenant, name)
-        if known is None:
-            raise UnknownCollection(name)
-        return known
-
-    async def _listed(self, known: Collection) -> list[VerifiedAnswer]:
+    async def _list_answers(self, known: Collection) -> list[VerifiedAnswer]:
         found = await self._store.list_all(known.tenant, known.id)
         sources, now = await find_sources(found, self._adapters), state_time()
         return [
