@@ -2,7 +2,8 @@
 
 import pytest
 
-from ragstone.understand.periods import find_periods
+from ragstone.understand.periods import find_periods, spell_out
+from ragstone.understand.spelling import Corrected
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,11 @@ def test_a_code_of_a_period_is_spelt_out(written: str, spelt: str) -> None:
 @pytest.mark.parametrize("word", ["H264", "FY 2019", "EQ3219", "3H2020", "HQ2019", "Q4", "FY201"])
 def test_another_code_is_left_alone(word: str) -> None:
     assert find_periods(f"What is {word}?") == []
+
+
+def test_a_code_that_begins_like_another_is_spelt_out_by_itself() -> None:
+    question = "Compare FY19 with FY1999"
+
+    found = spell_out(Corrected(question), find_periods(question))
+
+    assert found.text == "Compare fiscal year 2019 with fiscal year 1999"
