@@ -95,6 +95,8 @@ async def test_given_rehydration_is_off_then_only_this_process_is_remembered(
     async with opened(tmp_path, conversation=off) as ragstone:
         assert (await asked(ragstone, "Where was he born?")).ask.history == ()
         assert len((await asked(ragstone, "And when?")).ask.history) == 2
+        await ragstone.settings.put("global", {"rag.top_k": 5}, "admin")
+        assert len((await asked(ragstone, "And where?")).ask.history) == 4
 
 
 async def test_given_a_loaded_history_then_the_cache_does_as_with_a_given_one(

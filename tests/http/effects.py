@@ -193,6 +193,15 @@ class World:
         await self._server.settled()
         return response.status_code, answer
 
+    async def set(self, key: str, value: Any) -> None:
+        """Set a setting for all, while the server runs."""
+        body = {"value": value, "scope": "global"}
+        (await self._http.put(f"/api/v1/settings/{key}", json=body)).raise_for_status()
+
+    async def unset(self, key: str) -> None:
+        where = {"scope": "global"}
+        (await self._http.delete(f"/api/v1/settings/{key}", params=where)).raise_for_status()
+
     async def check_all(
         self, subtests: pytest.Subtests, route: str, base: Json, cases: Mapping[str, Case]
     ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from ragstone.core.clock import state_time
 from ragstone.core.errors import ConfigError, InvalidSetting, RagstoneError
 from ragstone.core.records import Collection, StoredSetting
 from ragstone.core.turn import LEVELS, Ask
@@ -33,13 +34,14 @@ Values = Mapping[str, Any]
 class Merged:
     """The settings with what holds over them, and what is made of them when it is asked for."""
 
-    def __init__(self, settings: Settings, values: Values) -> None:
+    def __init__(self, settings: Settings, values: Values, begun: float) -> None:
         self.values = values
+        self._begun = begun
         self.settings = merge_settings(settings, values) if values else settings
 
     @cached_property
     def recipes(self) -> Recipes:
-        return Recipes(self.settings)
+        return Recipes(self.settings, self._begun)
 
     @cached_property
     def guard(self) -> Guard:
@@ -76,6 +78,7 @@ class Configured:
     def __init__(self, base: Settings) -> None:
         setting_table.check_options(base.stages)
         self.base = base
+        self._begun = state_time()
         self._profiles = {} if base.profile == "ragstone" else dict(PROFILES)
         self._loaded = _Loaded({})
 
@@ -173,7 +176,7 @@ class Configured:
         for name in holding:
             values.update(scopes[name])
         try:
-            made = Merged(self.base, values)
+            made = Merged(self.base, values, self._begun)
             for level in LEVELS:
                 made.recipes.of("judged", level)
         except (ConfigError, ValidationError) as error:
@@ -182,7 +185,7 @@ class Configured:
             )
             if holding:
                 return self._merge(profile, scopes, holding[:-1])
-            return Merged(self.base, {})
+            return Merged(self.base, {}, self._begun)
         return made
 
 

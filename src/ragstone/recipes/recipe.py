@@ -218,11 +218,13 @@ FORMS: Mapping[Variant, Form] = {
 class Recipes:
     """The recipes that the settings make, each when it is first asked for.
 
-    Raises ConfigError for an option that a stage cannot have.
+    Raises ConfigError for an option that a stage cannot have. Without rehydration turns from
+    before `begun` (s since 1970) are left out.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, begun: float | None = None) -> None:
         self._settings = settings
+        self._begun = begun
         self._made: dict[tuple[Variant, Level], Recipe] = {}
         self._stages: dict[Level, Mapping[str, Stage]] = {}
 
@@ -269,7 +271,7 @@ class Recipes:
         form, key = FORMS[variant], RecipeKey(self._settings, level, variant)
         known = self._stages.get(level)
         if known is None:
-            known = self._stages[level] = stages(self._settings, level)
+            known = self._stages[level] = stages(self._settings, level, self._begun)
         options = self._settings.stages
         return Recipe(
             with_options(with_added(_build_stages(form.stages, form, known), key), options),
@@ -289,10 +291,11 @@ def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple
     return tuple(made)
 
 
-def stages(settings: Settings, level: Level) -> Mapping[str, Stage]:
+def stages(settings: Settings, level: Level, begun: float | None = None) -> Mapping[str, Stage]:
     """Every stage that is switched on, by its name."""
+    since = 0.0 if settings.conversation.db_rehydration_enabled else begun or state_time()
     parts = (
-        _understanding_stages(settings, level, plans(settings)[level]),
+        _understanding_stages(settings, level, since),
         _search_stages(settings),
         _answer_stages(settings, level),
         _tail_stages(settings),
@@ -300,13 +303,13 @@ def stages(settings: Settings, level: Level) -> Mapping[str, Stage]:
     return {stage.name: stage for part in parts for stage in part}
 
 
-def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
+def _understanding_stages(settings: Settings, level: Level, since: float) -> Iterator[Stage]:
     """The stages that read the question, check it, and plan the answer."""
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
     decides = settings.llm.decides
     yield Contextualize(
         remembers=conversation.max_history_turns,
-        since=0.0 if conversation.db_rehydration_enabled else state_time(),
+        since=since,
         rewriting=conversation.query_rewriting_enabled,
     )
     if rag.forbidden_check_enabled:
@@ -321,7 +324,7 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
     if settings.cache.enabled:
         yield _recall(settings, level)
     yield Route(
-        plan=plan,
+        plan=plans(settings)[level],
         asks_model="complexity" in decides,
         mode=rag.mode,
     )
