@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import ragstone
 from ragstone.agent.tools.configured import toolbox
+from ragstone.agent.tools.search import GatewaySearch
 from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.answer.extractive.extractive import REFUSE_UNLIKELY, Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
@@ -181,6 +182,7 @@ async def open_adapters(
         retriever = external_retriever(settings.index)
         if retriever:
             stack.push_async_callback(retriever.aclose)
+        tools = toolbox(settings.mcp)
         topics = await TopicCollection.open(SqlTopics(database), embedders, BLOCKED_DAYS)
         stack.push_async_callback(topics.aclose)
         added = await stack.enter_async_context(
@@ -216,7 +218,8 @@ async def open_adapters(
             answerable=extractive if chat else None,
             judge=ReadingJudge(reader, compare, embedders.multilingual()),
             external_retriever=retriever,
-            toolbox=toolbox(settings.mcp),
+            toolbox=tools,
+            tool_search=GatewaySearch(tools, retriever) if tools else None,
             graph=added.get("graph"),
             added=added,
             approvals=SqlApprovals(database) if database.shared else WaitingApprovals(),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.agent.search_tools import inject_arguments, parameters, searches, tool_for_model
+from ragstone.agent.search_tools import inject_arguments, is_search, parameters, tool_for_model
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.filters import And, AnyOf, path_filter
 from ragstone.core.foreign_passages import from_kdb, to_kdb
@@ -43,7 +43,7 @@ def test_given_any_schema_then_what_the_request_decides_is_not_the_models(
 ) -> None:
     tool, known = Tool("t", "", schema), parameters(Ask("q", collection="mine"), Plan())
     assert known is not None
-    if searches(tool):
+    if is_search(tool):
         given_arguments = inject_arguments(tool, {**asked, "collection_name": "theirs"}, known)
         assert given_arguments["collection_name"] == "mine"
     assert "collection_name" not in tool_for_model(tool).parameters["properties"]

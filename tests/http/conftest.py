@@ -111,7 +111,7 @@ lasts 12 days.
 async def world(with_model: Server, tmp_path: Path) -> AsyncIterator[World]:
     """A server with a chat model and tools; besides the example documents it has a law with
     metadata, which is also the only document of the collection `laws`."""
-    with running(ToolServer().server().streamable_http_app()) as tools:
+    with running(ToolServer("OTHER").server().streamable_http_app()) as tools:
         mcp = McpSettings(gateway=f"{tools}/mcp", mcp_enabled=True)
         kept = StatisticsSettings(questions=True)
         await with_model.start(mcp=mcp, statistics=kept, vision=True)

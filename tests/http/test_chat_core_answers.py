@@ -14,9 +14,11 @@ from ragstone.core.turn import Principal
 from ragstone.models.prompt import MEANS, REFER
 from ragstone.service import IngestRequest
 from ragstone.settings import CacheSettings, ConversationSettings, IndexSettings, McpSettings
+from tests.agent.scenarios.tool_server import ToolServer
 from tests.http.conftest import QUESTION, ROWS, KnowledgeBase, Server
+from tests.http_server import running
 from tests.mcp_gateway import gateway
-from tests.model_server import ModelServer
+from tests.model_server import ModelServer, closed_port
 from tests.mongo_server import mongo_server
 from tests.redis_server import redis_server
 
@@ -335,6 +337,51 @@ async def test_given_a_tool_that_searches_then_what_it_returns_is_read(
     [reference] = events[-1]["references"]
     assert "built in 1871" in reference["context"]
     assert (reference["p_id"] == "p1") == (name in ("search_json", "search_rows"))
+
+
+@pytest.mark.conforms("chat-core", "7.3", "With MCP enabled /v2/rag calls the gateway's search")
+async def test_given_a_gateway_with_a_search_then_rag_asks_it_as_the_session_says(
+    with_model: Server,
+) -> None:
+    with gateway() as tools:
+        http = await with_model.start(
+            name=NAME, mcp=McpSettings(gateway=tools.url, mcp_enabled=True)
+        )
+        a_model(with_model).says = ("In 1871 [1].",)
+        fields = {"metadata_filter_key": "class", "metadata_filter_values": ["Law"]}
+        asked = {"mcp_org": "ACME", "collection_name": "kac_law", "top_k": 7, **fields}
+        events = await heard(http, "When was Ost built?", **asked)
+        await with_model.settled()
+        await heard(http, "When was Ost built?", **{**asked, "room_id": "another"})
+        assert tools.organisations == ["ACME"]
+        assert tools.searches == [
+            {
+                "query": "When was Ost built?",
+                "collection_name": "kac_law",
+                "top_k": 7,
+                "use_paragraph": False,
+                "metadata_filter_key": "class",
+                "match_values": ["Law"],
+            }
+        ]
+    assert "built in 1871" in prompts(a_model(with_model))[-1][1]
+    [reference] = events[-1]["references"]
+    assert (reference["p_id"], reference["score"]) == ("p1", 0.85)
+
+
+@pytest.mark.conforms("chat-core", "11.1", "MCP failure at /v2/rag: local search")
+@pytest.mark.parametrize("fails", ["down", "an error", "no search"])
+async def test_given_a_gateway_that_cannot_search_then_the_documents_are(
+    with_model: Server, fails: str
+) -> None:
+    with gateway(broken=True) as tools, running(ToolServer().server().streamable_http_app()) as no:
+        url = {"down": closed_port(), "an error": tools.url, "no search": f"{no}/mcp"}[fails]
+        http = await with_model.start(name=NAME, mcp=McpSettings(gateway=url, mcp_enabled=True))
+        events = await heard(http, QUESTION)
+        assert "The local index answers instead." in str(said(events, "step"))
+        again = await heard(http, QUESTION, room_id="")
+    for done in (events[-1], again[-1]):
+        assert done["references"][0]["metadatas"]["file_name"] == "lantern-3-manual.md"
 
 
 async def test_given_a_search_that_finds_nothing_then_the_documents_are_searched(

@@ -103,7 +103,10 @@ MEMORY_ALONE = with_cases(
     case("approves", False, True, None),
 )
 ROUTES: dict[str, tuple[dict[str, Any], dict[str, Case]]] = {
-    "POST /v2/rag/query": ({"query": QUESTION}, with_cases(SEARCH)),
+    "POST /v2/rag/query": (
+        {"query": QUESTION},
+        with_cases(SEARCH, case("mcp_org", "GO_RAG", "OTHER", prompts)),
+    ),
     "POST /v2/voc/query": ({"query": QUESTION}, with_cases(SEARCH)),
     "POST /v2/gpt/query": ({"query": QUESTION}, MEMORY_ALONE),
     "POST /v2/pa/query": ({"query": QUESTION}, AGENT),

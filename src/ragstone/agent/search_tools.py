@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from ragstone.core.filters import METADATA, And, AnyOf, Filter
+from ragstone.core.foreign_passages import from_kdb
 from ragstone.core.tool import Tool
-from ragstone.core.turn import Ask, Plan
+from ragstone.core.turn import Ask, Hit, Plan
 
 QUERY = "query"
 COLLECTION = "collection_name"
@@ -15,11 +16,36 @@ FILTER_VALUES = "match_values"
 INJECTED = (COLLECTION, FILTER_KEY, FILTER_VALUES, "top_k", "use_paragraph")
 """What the request decides, and never the chat model."""
 
+EMPTY: tuple[Any, ...] = ([], {}, "")
+"""The data of a search that found nothing; of a text there is none."""
 
-def searches(tool: Tool) -> bool:
-    """Whether the tool searches documents as the knowledge base's search does."""
+
+def is_search(tool: Tool) -> bool:
+    """Whether the tool searches documents as the knowledge base's search does, and does not say
+    that it changes anything."""
     names = _properties(tool)
-    return QUERY in names and COLLECTION in names
+    return tool.changes is not True and QUERY in names and COLLECTION in names
+
+
+def read_hits(data: Any, ask: Ask, plan: Plan, most_chars: int) -> tuple[Hit, ...]:
+    """The passages in what a tool returned, if that is a result of the knowledge base, or a list of
+    them."""
+    data = [data] if isinstance(data, dict) else data
+    if not isinstance(data, list):
+        return ()
+    most = ask.top_k or plan.top_k
+    try:
+        hits = [from_kdb(row, ask, i) for i, row in enumerate(data[:most])]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()
+    return tuple(_cut(hit, most_chars) for hit in hits)
+
+
+def _cut(hit: Hit, most: int) -> Hit:
+    chunk = hit.chunk
+    if len(chunk.text) <= most:
+        return hit
+    return replace(hit, chunk=replace(chunk, text=chunk.text[:most], end=chunk.start + most))
 
 
 def parameters(ask: Ask, plan: Plan) -> dict[str, Any] | None:

@@ -14,7 +14,6 @@ from ragstone.agent.gathered import Gathered
 from ragstone.agent.section_tool import ReadSection
 from ragstone.core.errors import InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
-from ragstone.core.foreign_passages import from_kdb
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Hit, Turn
 from ragstone.ports import Adapters, ToolSession
@@ -23,9 +22,6 @@ from ragstone.retrieve.local_search import LocalSearch
 
 LOCAL_SEARCH = "local_search"
 QUERY_CHARS = 2000
-EMPTY: tuple[Any, ...] = ([], {}, "")
-"""The data of a search that found nothing; of a text there is none."""
-
 SHOWN = 10
 """Passages of one search that the model is shown."""
 
@@ -91,7 +87,7 @@ class ToolCalls:
 
     def offerable_tools(self) -> tuple[Tool, ...]:
         """The tools that the model may call."""
-        searches = [tool for tool in self._theirs.values() if _is_search(tool)]
+        searches = [tool for tool in self._theirs.values() if search_tools.is_search(tool)]
         others = [tool for tool in self._theirs.values() if tool not in searches]
         if searches and self._injected is not None:
             found = [item.tool for item in self._ours.values() if not item.of_documents]
@@ -121,7 +117,7 @@ class ToolCalls:
         tool = self._theirs.get(call.name)
         if tool is None or self._session is None:
             return await self.search_here(_query(arguments, self._turn.question))
-        if _is_search(tool):
+        if search_tools.is_search(tool):
             return await self._search_there(self._session, tool, arguments)
         if why := await self._objection(tool, call):
             return _decline(why)
@@ -179,7 +175,7 @@ class ToolCalls:
             found = await self.search_here(query)
             return replace(found, said=f"local search, {found.said}, as {why}")
         hits = self._hits(returned.data)
-        if not hits and returned.text.strip() and returned.data not in EMPTY:
+        if not hits and returned.text.strip() and returned.data not in search_tools.EMPTY:
             text = returned.text[: self._most_chars]
             self.gathered.output(ToolCall("", tool.name), text, searches=True)
             return CallResult(text, f"{query!r}: {self._length(text, returned.length)}")
@@ -212,22 +208,7 @@ class ToolCalls:
         return f"{len(text):,} characters"
 
     def _hits(self, data: Any) -> tuple[Hit, ...]:
-        """The passages in what a tool returned, if that is a result of the knowledge base, or a
-        list of them."""
-        data = [data] if isinstance(data, dict) else data
-        if not isinstance(data, list):
-            return ()
-        most = self._turn.ask.top_k or self._turn.plan.top_k
-        try:
-            hits = [from_kdb(row, self._turn.ask, i) for i, row in enumerate(data[:most])]
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return ()
-        return tuple(_cut(hit, self._most_chars) for hit in hits)
-
-
-def _is_search(tool: Tool) -> bool:
-    """Whether it searches documents, and does not say that it changes anything."""
-    return tool.changes is not True and search_tools.searches(tool)
+        return search_tools.read_hits(data, self._turn.ask, self._turn.plan, self._most_chars)
 
 
 def _local_search() -> Tool:
@@ -254,13 +235,6 @@ def _query(arguments: dict[str, Any], question: str) -> str:
     query = arguments.get("query")
     words = " ".join(query.split()) if isinstance(query, str) else ""
     return words[:QUERY_CHARS] or question
-
-
-def _cut(hit: Hit, most: int) -> Hit:
-    chunk = hit.chunk
-    if len(chunk.text) <= most:
-        return hit
-    return replace(hit, chunk=replace(chunk, text=chunk.text[:most], end=chunk.start + most))
 
 
 def _passage_text(hits: Sequence[Hit]) -> str:

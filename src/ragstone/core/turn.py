@@ -141,7 +141,8 @@ class Ask:
     are the calls that it made for this question, with what they returned.
     `guidance` is what the client's program wants of how is answered (its system messages): our own
     rules stand above it. `json` wants the answer as JSON, which only a chat model can write.
-    `organisation` is whose tools of the MCP gateway may be called. With `one_session` the room's
+    `organisation` is whose tools of the MCP gateway may be called, and `searches_by_tool` that
+    documents are searched by its search, where it has one. With `one_session` the room's
     turns of every search type are remembered, else those of this one. `keeps` allows to keep
     anything of it: the conversation, the statistics, the answer for the next one. `idempotent` is
     of a question that may be asked again when it was cut off: then nothing is kept, nor is what an
@@ -180,6 +181,7 @@ class Ask:
     tool_choice: str = ""
     steps: tuple[ToolStep, ...] = ()
     organisation: str = ""
+    searches_by_tool: bool = False
     one_session: bool = False
     keeps: bool = True
     idempotent: bool = False

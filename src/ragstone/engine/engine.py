@@ -73,7 +73,7 @@ class Engine:
         ask = await self._asked(ask) if self._asked else ask
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
         recipe = self._chosen(ask)
-        adapters = within_budget(self._adapters, recipe.budget)
+        adapters = within_budget(self._adapters.of_question(ask), recipe.budget)
         question = _Question(adapters, recipe, Turn(ask), events.put, self._rooms)
         worker = asyncio.create_task(question.stages())
         ended = False

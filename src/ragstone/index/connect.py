@@ -15,7 +15,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.options import IndexOptions, read_options
-from ragstone.ports import ChunkIndex, Retriever, SearchesLate, Shares, bulk_load, erase
+from ragstone.ports import ChunkIndex, RetrievalServer, SearchesLate, Shares, bulk_load, erase
 from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
 from ragstone.settings.storage import EMBEDDED
@@ -81,7 +81,7 @@ def names_retriever(settings: IndexSettings) -> bool:
     return bool(_retriever(_scheme(settings)))
 
 
-def external_retriever(settings: IndexSettings) -> Retriever | None:
+def external_retriever(settings: IndexSettings) -> RetrievalServer | None:
     """The retrieval service of the settings, if the index is one; raises ConfigError."""
     name = _retriever(_scheme(settings))
     return RETRIEVERS.make(name, settings) if name else None
@@ -131,14 +131,14 @@ Qdrant Edge."""
 
 _SERVICES = "ragstone.index.external_retriever"
 
-RETRIEVERS: Registry[Retriever] = Registry(
+RETRIEVERS: Registry[RetrievalServer] = Registry(
     "ragstone.retrievers",
     "retrieval service",
     {
         "kdb": Extension(f"{_SERVICES}:knowledge_base", "A knowledge database that is searched"),
         "retrieval": Extension(f"{_SERVICES}:retrieval_service", "A retrieval service"),
     },
-    makes=Retriever,
+    makes=RetrievalServer,
 )
 """Retrieval services by what stands before the `+` in the scheme of INDEX__URL, made of the
 settings of the index."""

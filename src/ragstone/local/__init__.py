@@ -77,6 +77,7 @@ from ragstone.ports import (
     Embedder,
     PeopleStore,
     PoolUse,
+    RetrievalServer,
     Shares,
     StatusCount,
     Total,
@@ -430,8 +431,9 @@ class Ragstone:
         }
         if self._adapters.conversations.apart:
             checks["conversations"] = self._adapters.conversations.ready()
-        if self._adapters.external_retriever:
-            checks["retrieval"] = self._adapters.external_retriever.ready()
+        retriever = self._adapters.external_retriever
+        if isinstance(retriever, RetrievalServer):
+            checks["retrieval"] = retriever.ready()
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
         return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
 

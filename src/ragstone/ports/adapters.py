@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from ragstone.core.records import ModelCheck
+from ragstone.core.turn import Ask
 from ragstone.language.tokens import Count, count
 from ragstone.ports.answering import (
     Answerability,
@@ -25,7 +26,7 @@ from ragstone.ports.conversations import ConversationStore, FeedbackStore, Trace
 from ragstone.ports.embedding import Embedders, Reranker, TermStatistics
 from ragstone.ports.graph import EntityGraph
 from ragstone.ports.guarding import Checker, IntentExamples, Topics
-from ragstone.ports.index import ChunkIndex, Retriever
+from ragstone.ports.index import ChunkIndex, Retriever, ToolSearch
 from ragstone.ports.jobs import RunningAnswers
 from ragstone.ports.state import KeyStore, SettingsStore, StateDump, Templates
 
@@ -57,9 +58,10 @@ class Adapters:
     whether passages hold an answer before it is asked (`answerable`), a model that judges answers
     instead of it (`evaluator`), a reranker that reads question and passage together beside the one
     that is named (`reading_reranker`), what tells whether an answer is what was asked (`judge`), a
-    retrieval service in place of the index (`external_retriever`), a gateway of tools (`toolbox`),
-    calls that wait until somebody approves them (`approvals`), the answers that go on in each of
-    several servers (`running`), and the graph of what chunks name (`graph`).
+    retrieval service in place of the index (`external_retriever`), a gateway of tools (`toolbox`)
+    and its search (`tool_search`), calls that wait until somebody approves them (`approvals`), the
+    answers that go on in each of several servers (`running`), and the graph of what chunks name
+    (`graph`).
     `profile` is the chat model's, `count` counts tokens as it does,
     `ensemble` are the models that vote. `dump` is for backups. `searching` lets so many questions
     search at a time while the others wait in turn, so that a search that has begun is not slowed
@@ -95,6 +97,7 @@ class Adapters:
     judge: AnswerJudge | None = None
     external_retriever: Retriever | None = None
     toolbox: Toolbox | None = None
+    tool_search: ToolSearch | None = None
     approvals: Approvals | None = None
     running: RunningAnswers | None = None
     graph: EntityGraph | None = None
@@ -105,3 +108,10 @@ class Adapters:
     pools: tuple[Pooled, ...] = ()
     added: Mapping[str, Any] = field(default_factory=dict)
     """What plugins and other packages bring for their own stages, by name."""
+
+    def of_question(self, ask: Ask) -> "Adapters":
+        """Those of a question: the search of the gateway is asked first where it wants that."""
+        search = self.tool_search
+        if search is None or not (ask.searches_by_tool and search.serves(ask.organisation)):
+            return self
+        return replace(self, external_retriever=search)

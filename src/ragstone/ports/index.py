@@ -212,12 +212,25 @@ def home(index: ChunkIndex) -> str:
 
 
 class Retriever(Protocol):
-    """A whole retrieval service of somebody else's."""
+    """Somebody else's search, asked instead of the index."""
 
     async def search(self, ask: Ask, plan: Plan) -> list[Hit]:
         """Its passages, best first, at most `plan.top_k`. Raises IndexUnavailable where the local
         index is to answer instead, RetrievalUnavailable where nothing is."""
         ...
+
+
+class ToolSearch(Retriever, Protocol):
+    """The search of a gateway of tools."""
+
+    def serves(self, organisation: str) -> bool:
+        """Whether the organisation may have a search there."""
+        ...
+
+
+@runtime_checkable
+class RetrievalServer(Retriever, Protocol):
+    """A whole retrieval service."""
 
     async def ready(self) -> None:
         """Raise Unavailable unless searches would work."""

@@ -25,7 +25,7 @@ from ragstone.conversation.contextualize import Contextualize
 from ragstone.conversation.converse import Converse
 from ragstone.conversation.persist import Persist
 from ragstone.core.clock import state_time
-from ragstone.core.turn import LEVELS, Ask, Level, Plan
+from ragstone.core.turn import LEVELS, Ask, Level
 from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage

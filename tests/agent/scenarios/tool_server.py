@@ -21,9 +21,11 @@ HUGE = 10_000_000
 
 class ToolServer:
     """`made` are the calls of tools that change something, `asked` counts all calls; `renamed`
-    says that the tools have other names from now on."""
+    says that the tools have other names from now on. The one that it `searches` for has a search
+    that works."""
 
-    def __init__(self) -> None:
+    def __init__(self, searches: str = "") -> None:
+        self.searches = searches
         self.made: list[str] = []
         self.asked = 0
         self.renamed = False
@@ -85,6 +87,19 @@ class ToolServer:
             """Does not say whether it changes anything."""
             self.made.append("unmarked")
             return "Something was done."
+
+        if not self.searches:
+            return server
+
+        @server.tool(annotations=READS)
+        async def neural_search(
+            query: str, collection_name: str, ctx: Context[Any, Any]
+        ) -> list[dict[str, Any]]:
+            """Searches the knowledge base."""
+            if (ctx.headers or {}).get("x-mcp-org") != self.searches:
+                raise ValueError("nothing is kept for this organisation")
+            found = {"context": "A charge lasts 31 days without sun.", "metadatas": {}}
+            return [{"p_id": "p1", "score": 0.9, **found}]
 
         return server
 

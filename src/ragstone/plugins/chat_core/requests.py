@@ -16,6 +16,7 @@ DEFAULT_TEMPERATURE = 0.2
 DEFAULT_ORGANISATION = "GO_RAG"
 SEARCHES = " Accepted for compatibility by gpt and vision, which search nothing."
 AGENT = " Accepted for compatibility by the addresses other than pa, which call no tools."
+GATEWAY = " Accepted for compatibility by the addresses other than rag and pa."
 
 Values = Annotated[list[Name], Field(max_length=1000)]
 
@@ -33,7 +34,7 @@ class SessionChatRequest(NullableBody):
         None, description="Accepted for compatibility: the address counts."
     )
     mcp_org: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,64}$")] = Field(
-        DEFAULT_ORGANISATION, description="Whose tools of the gateway may be called." + AGENT
+        DEFAULT_ORGANISATION, description="Whose tools of the gateway may be called." + GATEWAY
     )
     use_paragraph: bool = Field(
         False, description="Answer from paragraphs instead of chunks." + SEARCHES
@@ -74,6 +75,7 @@ class SessionChatRequest(NullableBody):
             wanted=SearchOptions(unit="paragraph" if self.use_paragraph else None),
             temperature=self.temperature if "temperature" in self.model_fields_set else None,
             organisation=self.mcp_org or DEFAULT_ORGANISATION,
+            searches_by_tool=search_type == "rag",
             cache=not self.is_test,
             keeps=not self.is_test,
             id=id,
