@@ -312,6 +312,21 @@ async def test_given_a_knowledge_base_that_fails_then_404_is_nothing_and_else_we
         assert events[-1]["references"][0]["metadatas"]["file_name"] == "lantern-3-manual.md"
 
 
+@pytest.mark.conforms("chat-core", "7.4", "Of 100 passages only those used are references")
+@pytest.mark.parametrize(
+    ("reply", "used"), [("31 days [1].", 1), ("31 days. SOURCES_USED: 1", 1), ("31 days.", 0)]
+)
+async def test_given_100_passages_then_only_what_the_answer_used_is_a_reference(
+    with_model: Server, reply: str, used: int
+) -> None:
+    http, model = await with_model.start(name=NAME), a_model(with_model)
+    model.says = (reply,)
+    events = await heard(http, QUESTION, top_k=100)
+    assert prompts(model)[-1][1].count("Reference [") > 5
+    files = [item["metadatas"]["file_name"] for item in events[-1]["references"]]
+    assert files == ["lantern-3-manual.md"] * used
+
+
 TOOL_CALL = 'call {name} {{"query": "Ost"}}'
 
 
