@@ -50,7 +50,10 @@ class ServerSettings(Section):
         "cite, for clients that show no annotations; a request's list_sources overrides it.",
     )
     workers: int = Field(
-        1, ge=1, le=64, description="Processes; more than one needs an index and state on servers."
+        1,
+        ge=1,
+        le=64,
+        description="Processes; with an index or state in the data directory there is one.",
     )
     max_concurrent_queries: int = Field(
         200,

@@ -88,9 +88,11 @@ class ToolServer:
             self.made.append("unmarked")
             return "Something was done."
 
-        if not self.searches:
-            return server
+        if self.searches:
+            self._add_search(server)
+        return server
 
+    def _add_search(self, server: MCPServer) -> None:
         @server.tool(annotations=READS)
         async def neural_search(
             query: str, collection_name: str, ctx: Context[Any, Any]
@@ -100,8 +102,6 @@ class ToolServer:
                 raise ValueError("nothing is kept for this organisation")
             found = {"context": "A charge lasts 31 days without sun.", "metadatas": {}}
             return [{"p_id": "p1", "score": 0.9, **found}]
-
-        return server
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from ragstone.core.errors import ConfigError
 from ragstone.http.server import workers
 from ragstone.settings import IndexSettings, ServerSettings, Settings, StateSettings
 from tests.e2e.processes import RAGSTONE, environment
 from tests.patience import PATIENCE
+from tests.settings.test_file import NACOS
 
 pytestmark = pytest.mark.slow
 
@@ -30,29 +30,74 @@ SERVERS = {
 }
 
 
-@pytest.mark.conforms(
-    "RAG engine v1",
-    "Environment",
-    "WORKERS=4 on local state: refused, one line says what to set",
-)
 @pytest.mark.parametrize(
     ("index", "state", "named"),
     [("", "", "INDEX__URL"), ("http://x", "", "STATE__URL"), ("", "postgresql://x", "INDEX__URL")],
 )
-def test_given_a_store_that_only_one_process_can_hold_then_the_setting_is_named(
-    index: str, state: str, named: str
+def test_given_a_store_that_only_one_process_can_hold_then_there_is_one_and_the_log_says_why(
+    index: str, state: str, named: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = Settings(
-        server=ServerSettings(workers=2),
+        server=ServerSettings(workers=2, port=8001),
         index=IndexSettings(url=index),
         state=StateSettings(url=state),
     )
-    with pytest.raises(ConfigError, match=named):
-        workers.check(settings)
+    limited = workers.limit(settings).server
+    assert (limited.workers, limited.port) == (1, 8001)
+    assert f"Set {named}" in caplog.text
 
 
-def test_given_one_process_then_every_store_will_do() -> None:
-    workers.check(Settings())
+PRINTED = dict(
+    line.split("=")
+    for line in """\
+PORT=8001
+WORKERS=4
+MAX_CONCURRENT_QUERIES=200
+LLM_PROVIDER=openai
+OPENAI_API_KEY=sk-key
+OPENAI_MODEL=gpt-4-turbo
+LLM_TEMPERATURE=0.7
+LLM_MAX_TOKENS=2000
+RETRIEVAL_SERVICE_URL=http://retrieval-service:8004
+DEFAULT_TOP_K=5
+DEFAULT_MODE=simple
+ENABLE_QUERY_REWRITING=true
+HYDE_ENABLED=true
+MULTI_QUERY_ENABLED=true
+MULTI_QUERY_NUM=3
+ENABLE_SELF_RAG=false
+SELF_RAG_MAX_ITERATIONS=3
+SELF_RAG_SCORE_THRESHOLD=70""".splitlines()
+)
+
+
+@pytest.mark.conforms("RAG engine v1", "Environment", "The printed environment and file start it")
+@pytest.mark.conforms(
+    "RAG engine v1", "Environment", "WORKERS=4 on local state: one process, and the log says so"
+)
+@pytest.mark.parametrize("by_file", [False, True])
+def test_given_what_the_document_prints_then_the_server_starts_with_one_process(
+    tmp_path: Path, by_file: bool
+) -> None:
+    (tmp_path / "config.yaml").write_text(NACOS, encoding="utf-8")
+    file = {"RAGSTONE_CONFIG": "config.yaml", "OPENAI_API_KEY": "sk-key"}
+    with subprocess.Popen(
+        [RAGSTONE, "serve", "--port", "0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path / "data", **(file if by_file else PRINTED)),
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("Ragstone is ready")
+        url = json.loads((tmp_path / "data" / "server.json").read_text())["url"]
+        # The printed retrieval service is not there, and the server says so.
+        assert httpx2.get(f"{url}/api/v1/rag/health").json()["status"] == "unhealthy"
+        assert not children(process.pid)
+        process.terminate()
+        _, logged = process.communicate(timeout=PATIENCE)
+    assert "SERVER__WORKERS is 4, but one process starts" in logged
 
 
 def data_of(process: subprocess.Popen[str]) -> Path:

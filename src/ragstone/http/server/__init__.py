@@ -30,10 +30,9 @@ def serve(
     in a terminal of a desktop.
 
     Raises ConfigError for an address that is not free, for one that others can reach without
-    credentials in a shared state, and for processes that cannot share what they need;
-    DataDirectoryInUse.
+    credentials in a shared state; DataDirectoryInUse.
     """
-    workers.check(settings)
+    settings = workers.limit(settings)
     limit_arenas()
     run(_serve(settings, say, opens))
 

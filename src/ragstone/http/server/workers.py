@@ -37,21 +37,22 @@ STOP_SECONDS = 10.0
 """How much longer than the grace period a process may take to end."""
 
 
-def check(settings: Settings) -> None:
-    """Raise ConfigError if several processes would need a resource that only one can hold."""
+def limit(settings: Settings) -> Settings:
+    """The settings, with one process where only one can hold the index or the state."""
     if settings.server.workers == 1:
-        return
-    told = f"SERVER__WORKERS is {settings.server.workers}, but"
+        return settings
     if not settings.index.is_shared:
-        raise ConfigError(
-            f"{told} only one process can hold the index in the data directory. Set INDEX__URL to "
-            "a Qdrant, PostgreSQL or Elasticsearch server, or SERVER__WORKERS=1."
-        )
-    if not settings.state.url:
-        raise ConfigError(
-            f"{told} only one process can hold the state in the data directory. Set STATE__URL to "
-            "a PostgreSQL server, or SERVER__WORKERS=1."
-        )
+        held, need = "the index", "INDEX__URL to a Qdrant, PostgreSQL or Elasticsearch server"
+    elif not settings.state.url:
+        held, need = "the state", "STATE__URL to a PostgreSQL server"
+    else:
+        return settings
+    log.warning(
+        "SERVER__WORKERS is %s, but one process starts: only one can hold %s in the data "
+        "directory. Set %s.",
+        *(settings.server.workers, held, need),
+    )
+    return settings.model_copy(update={"server": settings.server.model_copy(update={"workers": 1})})
 
 
 class Workers:
