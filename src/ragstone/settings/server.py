@@ -53,7 +53,7 @@ class ServerSettings(Section):
         1,
         ge=1,
         le=64,
-        description="Processes; with an index or state in the data directory there is one.",
+        description="Processes; one where the data directory holds index or state.",
     )
     max_concurrent_queries: int = Field(
         200,

@@ -88,11 +88,13 @@ class ToolServer:
             self.made.append("unmarked")
             return "Something was done."
 
-        if self.searches:
-            self._add_search(server)
+        self._add_search(server)
         return server
 
     def _add_search(self, server: MCPServer) -> None:
+        if not self.searches:
+            return
+
         @server.tool(annotations=READS)
         async def neural_search(
             query: str, collection_name: str, ctx: Context[Any, Any]
