@@ -147,6 +147,9 @@ class FakeStatistics:
     async def stages(self, tenant: str, days: int) -> list[StageUse]:
         return [StageUse("retrieve", 2, 1, 0.5, 0.7)]
 
+    async def strategies(self, tenant: str, days: int) -> list[StrategyUse]:
+        return [StrategyUse("bm25", 2, 0.0104, None)]
+
 
 class FakeReading:
     """Has one document, and nothing below folders that are called gone."""

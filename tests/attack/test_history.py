@@ -56,6 +56,7 @@ async def test_an_admin_key_of_another_collection_neither_reads_nor_changes_it(
         ("GET", "/api/v1/traces?user=eva", None),
         ("GET", "/api/v1/stats?by=room", None),
         ("GET", "/api/v1/stats/stages", None),
+        ("GET", "/api/v1/stats/strategies", None),
         ("GET", "/api/v1/topics/blocked", None),
         ("GET", "/api/v1/jobs", None),
     ):

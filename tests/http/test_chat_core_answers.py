@@ -2,6 +2,7 @@
 a real knowledge base over HTTP, a real MCP server and a real Redis beside it."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,24 @@ async def test_given_100_passages_then_only_what_the_answer_used_is_a_reference(
     assert prompts(model)[-1][1].count("Reference [") > 5
     files = [item["metadatas"]["file_name"] for item in events[-1]["references"]]
     assert files == ["lantern-3-manual.md"] * used
+
+
+@pytest.mark.conforms("chat-core", "9.2", "Statistics by user_id over HTTP, in MongoDB too")
+@pytest.mark.parametrize("in_mongodb", [False, True])
+async def test_given_users_that_requests_name_then_statistics_are_theirs(
+    with_model: Server, tmp_path: Path, in_mongodb: bool
+) -> None:
+    with mongo_server(tmp_path) if in_mongodb else nullcontext() as mongo:
+        url = SecretStr(f"{mongo.url.rstrip('/')}/users" if mongo else "")
+        http = await with_model.start(name=NAME, conversation=ConversationSettings(url=url))
+        a_model(with_model)
+        for user in ("eva", "bob", "eva"):
+            await heard(http, QUESTION, user_id=user, room_id=user)
+            await with_model.settled()
+        headers = {"authorization": "Bearer token"}
+        found = (await http.get("/api/v1/stats?by=user_id", headers=headers)).json()["use"]
+    assert {item["name"]: item["questions"] for item in found} == {"bob": 1, "eva": 2}
+    assert sum(item["prompt_tokens"] for item in found) > 0
 
 
 TOOL_CALL = 'call {name} {{"query": "Ost"}}'

@@ -130,6 +130,20 @@ async def test_given_a_strategy_then_it_is_done_and_named(
         assert set(asked(replies)) == {*work, "answer"}
 
 
+@pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "Statistics by strategy")
+async def test_given_queries_of_two_strategies_then_they_are_counted_apart(
+    replies: Server,
+) -> None:
+    http = await replies.start()
+    for query, strategy in ((QUESTION, "HYBRID"), (COMPARISON, "HYBRID"), (QUESTION, "ITERATIVE")):
+        await http.post(GENERATE, json={"query": query, "strategy": strategy})
+    await replies.settled()
+    headers = {"authorization": "Bearer token"}
+    found = (await http.get("/api/v1/stats/strategies", headers=headers)).json()["strategies"]
+    assert {item["strategy"]: item["executions"] for item in found} == {"hybrid": 2, "iterative": 1}
+    assert all(item["seconds"] > 0 for item in found)
+
+
 @pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "The chat model analyses the query")
 @pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "HYDE from complexity 6, parts from 7")
 @pytest.mark.parametrize(

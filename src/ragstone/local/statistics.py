@@ -7,7 +7,7 @@ from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import UnknownTrace
 from ragstone.core.provenance import Reader
-from ragstone.core.records import By, QuestionTrace, StageUse, Use
+from ragstone.core.records import By, QuestionTrace, StageUse, StrategyUse, Use
 from ragstone.ports import Adapters, Traces
 
 DAY = 86_400.0
@@ -42,6 +42,10 @@ class LocalStatistics:
     async def stages(self, tenant: str, days: int) -> list[StageUse]:
         mine = await self._readable(tenant)
         return list(await self._traces.stages(tenant, state_time() - days * DAY, mine))
+
+    async def strategies(self, tenant: str, days: int) -> list[StrategyUse]:
+        check_everywhere()
+        return list((await self._adapters.history.report(tenant, days)).strategies)
 
     async def _readable(self, tenant: str) -> list[str] | None:
         """The origins of traces that who asks may see, None for all."""

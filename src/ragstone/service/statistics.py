@@ -4,7 +4,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from ragstone.core.records import By, QuestionTrace, StageUse, Use
+from ragstone.core.records import By, QuestionTrace, StageUse, StrategyUse, Use
 from ragstone.service.bounds import Count, Days
 from ragstone.service.routes import route
 
@@ -61,4 +61,16 @@ class StatisticsService(Protocol):
     )
     async def stages(self, tenant: str, days: Days) -> list[StageUse]:
         """How long each stage took in the questions that are kept, in the order of the recipe."""
+        ...
+
+    @route(
+        "GET",
+        "/stats/strategies",
+        "strategies",
+        role="admin",
+        keyed=True,
+        days=Field(30, description=_DAYS),
+    )
+    async def strategies(self, tenant: str, days: Days) -> list[StrategyUse]:
+        """How often each strategy searched, in what time, and how sure its answers were."""
         ...
