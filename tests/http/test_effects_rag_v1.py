@@ -129,6 +129,8 @@ ROUTES: dict[str, tuple[Json, dict[str, Case]]] = {
 OPTIONS: dict[str, list[Any]] = {
     "strategy": ["DIRECT", "HYDE", "QUERY_DECOMPOSITION", "ITERATIVE", "HYBRID", "SELF_RAG"],
     "rewrite_method": ["multi", "hyde", "none", "decompose", "expand", "step_back"],
+    "level": ["basic", "standard", "enhanced", "maximum"],
+    "mode": ["simple", "advanced", "precise"],
 }
 
 
@@ -148,4 +150,5 @@ async def test_given_two_values_of_a_field_then_a_difference_is_seen(
 
 @pytest.mark.parametrize("name", OPTIONS)
 async def test_given_options_of_a_field_then_each_is_another(world: World, name: str) -> None:
-    await world.check_options(next(iter(ROUTES)), {"query": OTHER}, name, OPTIONS[name])
+    route = "POST /api/v1/rag/query" if name == "mode" else "POST /api/v1/rag/generate"
+    await world.check_options(route, {"query": OTHER}, name, OPTIONS[name])

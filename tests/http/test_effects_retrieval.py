@@ -58,6 +58,11 @@ ROUTES: dict[str, tuple[Json, dict[str, Case]]] = {
 }
 
 
+async def test_given_options_of_the_mode_then_each_is_another(world: World) -> None:
+    modes = ["vector", "bm25", "hybrid"]
+    await world.check_options(next(iter(ROUTES)), {"query": QUESTION}, "mode", modes)
+
+
 def test_every_address_has_its_cases() -> None:
     spec = create_app(FakeService(), Settings(), "token").openapi()
     assert routes_below(spec, "/api/v1/retrieval/", "/api/v1/document/") == set(ROUTES)
