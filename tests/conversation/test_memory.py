@@ -71,7 +71,6 @@ async def remembered(
         ("large", 0, 15),
     ],
 )
-@pytest.mark.conforms("Query pipeline", "Step 8", "3, 6, 10 and 15 turns by the model's size")
 async def test_given_a_model_then_its_size_says_how_many_turns(
     tier: Any, most: int, turns: int
 ) -> None:
