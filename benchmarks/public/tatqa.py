@@ -24,7 +24,7 @@ def run() -> Iterator[Row]:
     tasks = []
     for report in reports:
         path = f"reports/{report['table']['uid']}.html"
-        documents[path] = _page(report)
+        documents[path] = build_page(report)
         tasks += [_task(path, question) for question in report["questions"]]
     chosen = spread(tasks, QUESTIONS)
     replies = ask_all("tatqa", documents, chosen)
@@ -32,7 +32,7 @@ def run() -> Iterator[Row]:
     yield time_row("TAT-QA dev", replies, f"{len(chosen)} of {len(tasks)} questions, evenly spread")
 
 
-def _page(report: dict[str, Any]) -> str:
+def build_page(report: dict[str, Any]) -> str:
     paragraphs = [f"<p>{escape(item['text'])}</p>" for item in report["paragraphs"]]
     rows = [
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
