@@ -1,8 +1,7 @@
 """TAT-QA (Zhu et al., ACL 2021), development set: a table and paragraphs of a financial report.
 
 The data is in https://github.com/NExTplusplus/TAT-QA. Each report is a web page, asked alone, as
-there: what is to be computed (42 in 100) is a row of its own, as only the documents' own sentences
-and tables answer.
+there: what is to be computed (42 in 100) is a row of its own.
 """
 
 import json
