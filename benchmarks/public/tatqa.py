@@ -1,8 +1,7 @@
 """TAT-QA (Zhu et al., ACL 2021), development set: a table and paragraphs of a financial report.
 
 The data is in https://github.com/NExTplusplus/TAT-QA. Each report is a web page, asked alone, as
-there: what is to be computed (42 in 100) is a row of its own, as only the documents' own sentences
-and tables answer.
+there: what is to be computed (42 in 100) is a row of its own.
 """
 
 import json
@@ -24,7 +23,7 @@ def run() -> Iterator[Row]:
     tasks = []
     for report in reports:
         path = f"reports/{report['table']['uid']}.html"
-        documents[path] = _page(report)
+        documents[path] = build_page(report)
         tasks += [_task(path, question) for question in report["questions"]]
     chosen = spread(tasks, QUESTIONS)
     replies = ask_all("tatqa", documents, chosen)
@@ -32,7 +31,7 @@ def run() -> Iterator[Row]:
     yield time_row("TAT-QA dev", replies, f"{len(chosen)} of {len(tasks)} questions, evenly spread")
 
 
-def _page(report: dict[str, Any]) -> str:
+def build_page(report: dict[str, Any]) -> str:
     paragraphs = [f"<p>{escape(item['text'])}</p>" for item in report["paragraphs"]]
     rows = [
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"

@@ -18,7 +18,8 @@ class Computed:
     `sentence` is the one of the answer that states it, `sql` the query, or in words which comments
     were counted, `table` the name that it has there, `columns` and `rows` what it returned (the
     first rows, as texts), `used` how many rows of the document it was computed from. `recomputed`
-    says that a second computation, which is not SQL, gave the same.
+    says that a second computation, which is not SQL, gave the same. Where it is one of single
+    cells, `sql` is the arithmetic, and `places` are where these stand in the document.
     """
 
     sentence: str
@@ -29,6 +30,7 @@ class Computed:
     rows: tuple[tuple[str, ...], ...]
     used: int
     recomputed: bool = False
+    places: tuple[tuple[int, int], ...] = ()
 
 
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]

@@ -164,6 +164,82 @@ def read_tables(chunks: Sequence[Chunk], language: str = "") -> list[TypedTable]
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class RecordPart:
+    """A cell under its column's name, empty where it has none; `column` is the column's number,
+    `value` the number that it is, `start` its place in the document's text."""
+
+    name: str
+    text: str
+    value: Decimal | None
+    column: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row as it stands in the document's text, where it begins at `start`."""
+
+    parts: tuple[RecordPart, ...]
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Behind the line's last character."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """A table as it stands there, whatever its columns hold. `titles` are its caption and the
+    headings above it."""
+
+    titles: tuple[str, ...]
+    records: tuple[Record, ...]
+
+
+def read_records(
+    chunks: Sequence[Chunk], near: Sequence[tuple[int, int]] | None = None
+) -> list[RecordTable]:
+    """The tables of one document, given all of its chunks in order: all, or those of which a part
+    is `near`, in one of these stretches of its text."""
+    if not chunks:
+        return []
+    text, blocks = join_chunks(chunks)
+    before, language = chunks[0].start, chunks[0].language
+    found = []
+    for draft in _drafts(text, blocks):
+        if not draft.lines:
+            continue
+        start, end = (before + draft.lines[place][1] for place in (0, -1))
+        if near is None or any(start < there and here <= end for here, there in near):
+            titles = tuple(filter(None, (draft.label, *draft.section)))
+            found.append(RecordTable(titles, _records(draft, before, language)))
+    return found
+
+
+def _records(draft: _Draft, before: int, language: str) -> tuple[Record, ...]:
+    rows = [(_parts(line), line, before + start) for line, start in draft.lines]
+    point = _point([cell for parts, _, _ in rows for _, cell in parts[1:]], language)
+    names = list(dict.fromkeys(name for parts, _, _ in rows for name, _ in parts))
+    found = []
+    for parts, line, start in rows:
+        place, read = 0, []
+        for name, cell in parts:
+            place = line.find(cell, place + (len(name) + 2 if name else 0))
+            value = _number(cell.replace("$", ""), point) if point else None
+            read.append(RecordPart(name, cell, value, names.index(name), start + place))
+            place += len(cell)
+        found.append(Record(tuple(read), line, start))
+    return tuple(found)
+
+
+def is_total_name(name: str) -> bool:
+    """Whether a row of this name sums up others."""
+    return _TOTAL.match(name) is not None
+
+
 def _rename(table: TypedTable, name: str) -> TypedTable:
     return replace(table, name=name)
 

@@ -126,7 +126,7 @@ class Check(Stage):
             answer = replace(turn.answer or answer, finish="refused", citations=(), markers=())
             turn = replace(turn, answer=weigh_answer(answer, turn.verdicts))
             return Step(turn, "refused", "the answer says that the sources lack what was asked")
-        answer = replace_markers(answer, found.markers)
+        answer = replace_markers(answer, found.markers, turn.passages)
         if answer.is_json:
             answer = add_field_citations(answer, found.verdicts)
             verdicts = await asyncio.to_thread(name_fields, answer, found.verdicts)

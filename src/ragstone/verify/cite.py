@@ -1,7 +1,7 @@
 """Turns the answer's markers into citations with the span that supports each."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -83,6 +83,18 @@ def add_field_citations(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) ->
     return replace(answer, citations=group_by_source([*supported, *answer.citations]))
 
 
+def cite_cells(answer: GeneratedAnswer, passages: Sequence[Passage]) -> Iterator[Citation]:
+    """The citations of the single cells that the answer was computed from."""
+    computed = answer.computed
+    for start, end in computed.places if computed else ():
+        for passage in passages:
+            chunk = passage.hit.chunk
+            own = computed is not None and chunk.document_id == computed.document_id
+            if own and chunk.start <= start and end <= chunk.end:
+                yield build_citation(passage, start - chunk.start, end - chunk.start, 1.0)
+                break
+
+
 class Cite(Stage):
     """Finds for every marker the sentence of its source that the sentence around it leans on."""
 
@@ -121,7 +133,8 @@ class Cite(Stage):
             for n in only_used
             if claims
         ]
-        citations = group_by_source([*(item.citation for item in found), *used])
+        cells = cite_cells(answer, turn.passages)
+        citations = group_by_source([*(item.citation for item in found), *used, *cells])
         citations = tuple(item for item in citations if item.confidence >= self.confidence)
         reason = f"no source has the number {', '.join(map(str, sorted(unknown)))}"
         return Step(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ragstone.core.answer import Citation, GeneratedAnswer, Marker, log_odds
 from ragstone.core.turn import Passage, Turn
 from ragstone.ports import Claim, Support
-from ragstone.verify.cite import build_citation, group_by_source
+from ragstone.verify.cite import build_citation, cite_cells, group_by_source
 from ragstone.verify.claims import Sentence, strip_layout
 from ragstone.verify.groundedness import MIN_SUPPORT
 
@@ -99,8 +99,11 @@ def _cite(support: Support, passages: Sequence[Passage]) -> Citation:
     )
 
 
-def replace_markers(answer: GeneratedAnswer, markers: Sequence[Marker]) -> GeneratedAnswer:
-    """The answer with these markers, and the citations that follow from them."""
+def replace_markers(
+    answer: GeneratedAnswer, markers: Sequence[Marker], passages: Sequence[Passage]
+) -> GeneratedAnswer:
+    """The answer with these markers, and the citations that follow from them and from the cells
+    that it was computed from."""
     marked = {marker.number for marker in answer.markers}
     rest = [item for item in answer.citations if item.number not in marked]
     # What was left out as too unsure stays so, unless it is surer now.
@@ -108,7 +111,9 @@ def replace_markers(answer: GeneratedAnswer, markers: Sequence[Marker]) -> Gener
     sure |= {
         marker.citation.number for marker in markers if marker.state in ("supported", "elsewhere")
     }
-    found = group_by_source([*(marker.citation for marker in markers), *rest])
+    found = group_by_source(
+        [*(marker.citation for marker in markers), *rest, *cite_cells(answer, passages)]
+    )
     return replace(
         answer,
         markers=tuple(markers),
@@ -160,7 +165,7 @@ def _renumber_markers(turn: Turn, numbers: Mapping[int, int]) -> Turn:
         replace(verdict, start=move(verdict.start), end=move(verdict.end))
         for verdict in turn.verdicts
     )
-    answer = replace(replace_markers(answer, markers), text=text)
+    answer = replace(replace_markers(answer, markers, turn.passages), text=text)
     return replace(turn, answer=answer, verdicts=tuple(verdicts))
 
 

@@ -128,7 +128,7 @@ def remove_unsupported(turn: Turn) -> Turn:
         for marker in answer.markers
         if before.start <= marker.start < before.end
     ]
-    answer = replace(replace_markers(answer, markers), text=text)
+    answer = replace(replace_markers(answer, markers, turn.passages), text=text)
     return replace(turn, answer=answer, verdicts=tuple(verdicts))
 
 

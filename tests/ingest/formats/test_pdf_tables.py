@@ -6,7 +6,11 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragstone.core.document import Box
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.pdf_heads import read_names
+from ragstone.ingest.formats.pdf_layout import Cell, Row
+from ragstone.ingest.formats.pdf_lines import join_boxes
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.ingest.pdf_files import Placed, placed_pdf, right
@@ -299,3 +303,21 @@ def test_names_of_groups_that_are_set_left_reach_to_the_next(tmp_path: Path) -> 
         "Lund; 2023 Power: 120; 2023 Heat: 340; 2024 Power: 130; 2024 Heat: 310",
         "Ask; 2023 Power: 90; 2023 Heat: 20; 2024 Power: 95; 2024 Heat: 21",
     ]
+
+
+def test_given_a_head_beside_all_columns_when_named_then_it_ends_and_names_none() -> None:
+    def make_row(number: int, *cells: tuple[str, float, float]) -> Row:
+        top = 262 + 8.0 * number
+        made = [Cell(text, Box(left, top, right, top + 9)) for text, left, right in cells]
+        return Row(tuple(made), top + 9, 9, join_boxes([c.box for c in made]), frozenset())
+
+    # The head of the table on the right of one with as many rows.
+    head = [
+        make_row(0, ("Three months ended", 412, 479), ("Six months ended", 497, 554)),
+        make_row(1, ("June 30,", 432, 459), ("June 30,", 512, 540)),
+    ]
+    columns = [(57.0, 70.0), (147.0, 177.0), (184.0, 214.0), (224.0, 250.0), (261.0, 287.0)]
+
+    names, notes = read_names(head, columns, stub=True)
+
+    assert (names, notes) == ([""] * 5, [])

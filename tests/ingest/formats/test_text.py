@@ -146,6 +146,11 @@ def test_given_invalid_utf8_far_inside_when_read_then_nothing_crashes(tmp_path: 
     assert texts(read(tmp_path, "a.txt", data))[-1].endswith("The end.")
 
 
+def test_given_two_broken_bytes_in_a_short_text_when_read_then_it_is_a_text(tmp_path: Path) -> None:
+    data = b"The surgery opens at eight\x00\x01 and on Fridays at two."
+    assert "on Fridays" in texts(read(tmp_path, "a.txt", data))[0]
+
+
 @pytest.mark.parametrize("ending", UNZIPPED)
 def test_given_binary_garbage_when_read_then_it_is_refused(tmp_path: Path, ending: str) -> None:
     with pytest.raises((UnreadableDocument, WrongType)):

@@ -240,3 +240,107 @@ async def test_given_an_answer_already_then_no_table_is_looked_at(tmp_path: Path
     turn = Turn(Ask("q"), "How many ventilators are there?", hits=hits)
     step, _ = await ran(Tables(), turn, tables=TableSandbox())
     assert step.reason == "no table was found"
+
+
+GROWTH = "(412 - 380) / 380 = 8.42 %"
+REPORTS = {
+    "en": (
+        ("In thousand euros", "2021", "2022"),
+        ("Revenue", "380", "412"),
+        ("Staff costs", "210", "236"),
+        ("Materials", "75", "81"),
+        ("Total costs", "285", "317"),
+    ),
+    "de": (
+        ("Posten (Tsd. Euro)", "2021", "2022"),
+        ("Umsatzerlöse", "380", "412"),
+        ("Personalaufwand", "210", "236"),
+        ("Materialaufwand", "75", "81"),
+        ("Gesamtaufwand", "285", "317"),
+    ),
+    "zh": (
+        ("项目（万元）", "2021年", "2022年"),
+        ("营业收入", "380", "412"),
+        ("人工成本", "210", "236"),
+        ("材料成本", "75", "81"),
+        ("总成本", "285", "317"),
+    ),
+}
+
+
+def write_report(folder: Path, language: str, ending: str = "md") -> Path:
+    head, *rows = REPORTS[language]
+    if ending == "md":
+        lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * 3, *rows)]
+        return written(folder, "\n".join(("# 2022", "", *lines, "")), "report.md")
+    cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in (head, *rows)]
+    table = "".join(f"<tr>{row}</tr>" for row in cells)
+    return written(folder, f"<html><body><table>{table}</table></body></html>", "report.html")
+
+
+@pytest.mark.parametrize("ending", ["md", "html"])
+@pytest.mark.parametrize(
+    ("language", "question", "formula"),
+    [
+        ("en", "By what percentage did revenue grow from 2021 to 2022?", GROWTH),
+        ("en", "How much did staff costs change between 2021 and 2022?", "236 - 210 = 26"),
+        ("en", "What was the average revenue in 2021 and 2022?", "(380 + 412) / 2 = 396"),
+        (
+            "de",
+            "Um wie viel Prozent stiegen die Umsatzerlöse von 2021 auf 2022?",
+            GROWTH.replace(".", ","),
+        ),
+        (
+            "de",
+            "Welchen Anteil am Gesamtaufwand hatte der Personalaufwand 2022?",
+            "236 / 317 = 74,45 %",
+        ),
+        ("zh", "2021年到2022年营业收入增长了百分之几？", GROWTH),
+        ("zh", "人工成本从2021年到2022年增加了多少？", "236 - 210 = 26"),
+    ],
+)
+async def test_given_two_cells_of_a_document_s_table_then_the_formula_is_said(
+    language: str, question: str, formula: str, ending: str, tmp_path: Path
+) -> None:
+    step = await staged(write_report(tmp_path, language, ending), question)
+    assert step.turn.answer is not None
+    assert formula in step.turn.answer.text.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What were staff costs in 2022?",
+        "Why did revenue increase from 2021 to 2022?",
+        "By what percentage did the number of patients grow from 2021 to 2022?",
+        "How much did revenue change from 2015 to 2016?",
+    ],
+)
+async def test_given_no_cells_for_what_is_asked_then_nothing_is_computed(
+    question: str, tmp_path: Path
+) -> None:
+    step = await staged(write_report(tmp_path, "en"), question)
+    assert step.turn.answer is None
+
+
+async def test_given_a_file_of_records_then_no_single_cells_are_computed(tmp_path: Path) -> None:
+    head, *rows = REPORTS["en"]
+    text = "\n".join(",".join(row) for row in (head, *rows)) + "\n"
+    question = "By what percentage did revenue grow from 2021 to 2022?"
+    step = await staged(written(tmp_path, text, "report.csv"), question)
+    assert step.turn.answer is None
+
+
+async def test_given_computed_cells_then_each_is_cited_where_it_stands(tmp_path: Path) -> None:
+    path = write_report(tmp_path, "en")
+    async with build.open(Settings(ragstone_data=tmp_path / "data")) as ragstone:
+        [_ async for _ in ragstone.ingest(IngestRequest((str(path),)))]
+        turn = await asked(ragstone, "By what percentage did revenue grow from 2021 to 2022?")
+    answer = turn.answer
+    assert answer is not None
+    assert answer.computed is not None
+    assert answer.computed.recomputed
+    assert answer.computed.sql == "(412 - 380) / 380 * 100"
+    [citation] = answer.citations
+    assert {"412", "380"} <= {span.snippet for span in citation.spans}
+    assert [verdict.label for verdict in turn.verdicts] == ["supported", "supported"]

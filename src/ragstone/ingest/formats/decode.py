@@ -20,7 +20,9 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
-_MAX_CONTROL = 0.02
+_MAX_CONTROL, _FEW_CONTROLS = 0.02, 3
+"""The share of characters that are none up to which a text is one, and so many of them that a short
+one may have."""
 _MAX_BAD_UTF8 = 0.001
 _ENCODINGS = (
     "cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1251", "koi8_r", "cp866", "cp1253", "cp1254",
@@ -80,7 +82,7 @@ def detect_encoding(path: Path) -> str:
 def _check_encoding(sample: bytes, name: str) -> str:
     encoding = _guess_encoding(sample)
     text = sample.decode(encoding, errors="replace")
-    if len(_CONTROL.findall(text)) > _MAX_CONTROL * len(text):
+    if len(_CONTROL.findall(text)) > max(_MAX_CONTROL * len(text), _FEW_CONTROLS):
         raise UnreadableDocument(f"{name} holds binary data, not text.")
     return encoding
 

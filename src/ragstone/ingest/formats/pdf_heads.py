@@ -184,8 +184,10 @@ def _name_columns(
     for depth, level in enumerate(levels):
         below = list(leaves)
         ranges = _ranges(level, columns[first:], below, are_groups=depth > 0)
+        # Where none found a column, a level of the same cells would find none either, without end.
+        raises = any(ranges) or depth == 0 or depth + 1 < len(levels)
         for cell, found in zip(level, ranges, strict=True):
-            if not found and len(level) > 1:
+            if not found and len(level) > 1 and raises:
                 # It found no column of its own.
                 # It stands between the cells below it, and so above several of them.
                 _raise(levels, depth, cell)

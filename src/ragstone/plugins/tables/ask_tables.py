@@ -1,16 +1,19 @@
-"""Answers questions that count, add up, compare or filter rows from the whole table."""
+"""Answers questions that count, add up, compare or filter rows from the whole table, and those that
+ask what some of its cells come to."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.agent.calculator import calculate
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Computed, GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import Busy, ModelUnavailable, QueryRefused
+from ragstone.core.errors import Busy, InputError, ModelUnavailable, QueryRefused
 from ragstone.core.events import Note, Sources, Token
 from ragstone.core.filters import OWN_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
@@ -19,10 +22,13 @@ from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.markers import MAX_NUMBER, neutralize_markers
 from ragstone.plugins.tables.asked_model import ModelQuery, ask_model
+from ragstone.plugins.tables.cell_choice import asks_of_cells, choose_candidate
+from ragstone.plugins.tables.cells import read_cells
 from ragstone.plugins.tables.computation import (
     ComputedRows,
     agrees,
     build_sql,
+    is_equal,
     number_rows,
     outcome,
 )
@@ -34,14 +40,17 @@ from ragstone.plugins.tables.reading_question import (
     read_question,
 )
 from ragstone.plugins.tables.sandbox import own_sandbox
-from ragstone.plugins.tables.saying import SHOWN, record, sentence
+from ragstone.plugins.tables.saying import SHOWN, describe_computation, record, sentence
 from ragstone.ports import Adapters
 from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.searching import visible
-from ragstone.retrieve.typed_table import TypedRow, TypedTable, read_tables
+from ragstone.retrieve.typed_table import Record, TypedRow, TypedTable, read_records, read_tables
 
-BY_RULES, BY_MODEL = "tables", "tables, by the chat model"
+BY_RULES, BY_CELLS, BY_MODEL = "tables", "tables, by their cells", "tables, by the chat model"
 """Who answers."""
+
+RECORD_FILES = (".csv", ".tsv")
+"""Files of records, in which only a query over the columns means something."""
 
 SURE, LESS_SURE = 0.9, 0.6
 """How likely an answer is what was asked, where every word of the question was explained, and where
@@ -55,12 +64,21 @@ LOOKED_AT = 10
 
 
 @dataclass(frozen=True, slots=True)
+class _ReadDocument:
+    """A document as it was read: its chunks in order, its typed tables, and why it is left out if
+    it is."""
+
+    chunks: Sequence[Chunk] = ()
+    tables: Sequence[TypedTable] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Reply:
     """An answer: its first sentence, the rows that it shows, and what it was computed from."""
 
     sentence: str
-    table: TypedTable
-    rows: Sequence[tuple[TypedRow, str]]
+    rows: Sequence[tuple[TypedRow | Record, str]]
     computed: Computed
     by: str
     sure: float
@@ -71,9 +89,10 @@ class Tables(Stage):
     the question is one that a query over a table answers.
 
     Rules read the question first; they answer only where every word of it is explained, one table
-    fits, and the query and a second computation agree. Where they do not, a chat model may write
-    the query. Queries run in a sandbox. Otherwise nothing is said, and the question is answered
-    like any other.
+    fits, and the query and a second computation agree. Where they do not, learned weights may find
+    the cells that the question means and what to compute of them, or a chat model may write the
+    query. Queries run in a sandbox. Otherwise nothing is said, and the question is answered like
+    any other.
     """
 
     name: ClassVar[str] = "tables"
@@ -94,24 +113,32 @@ class Tables(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if why := _skip_reason(turn, adapters):
             return Step(turn, "skipped", why)
-        tables, left_out = await readable_tables(turn, adapters, self.documents, self.chunks)
-        if not tables:
-            return Step(turn, "skipped", left_out or "the tables that were found name no columns")
-        usage, reply, why = Usage(), None, ""
+        documents = await _read_documents(turn, adapters, self.documents, self.chunks)
+        left_out = "; ".join(document.why for document in documents if document.why)
+        if not any(document.chunks for document in documents):
+            return Step(turn, "skipped", left_out)
+        tables = [table for document in documents for table in document.tables]
+        usage, reply, why = Usage(), None, "the tables that were found name no columns"
         try:
-            reply, why = await _by_rules(turn, adapters, [table for table, _ in tables])
-            if reply is None and self.asks_model and adapters.completer:
+            if tables and asks_of_tables(turn.question):
+                reply, why = await _by_rules(turn, adapters, tables)
+            if reply is None:
+                reply = await asyncio.to_thread(_by_cells, turn, documents)
+            if reply is None and tables and self.asks_model and adapters.completer:
                 if own_sandbox(adapters) is None:
                     why += "; queries of a chat model need DuckDB: pip install 'ragstone[tables]'"
                 else:
-                    found = [table for table, _ in tables]
-                    reply, usage, why = await _by_model(turn, adapters, found)
+                    reply, usage, why = await _by_model(turn, adapters, tables)
         except (QueryRefused, ModelUnavailable, Busy) as error:
             why = f"the query was refused: {error.message}"
         turn = replace(turn, usage=turn.usage + usage)
         if reply is None:
             return Step(turn, "nothing computed", "; ".join(filter(None, (why, left_out))))
-        chunks = next(chunks for table, chunks in tables if table is reply.table)
+        of = reply.computed.document_id
+        chunks = next(
+            document.chunks for document in documents
+            if document.chunks and document.chunks[0].document_id == of
+        )  # fmt: skip
         return await self._said(turn, reply, chunks, emit)
 
     async def _said(self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit) -> Step:
@@ -140,46 +167,53 @@ class Tables(Stage):
             text, model=reply.by, confidence=reply.sure, held=self.holds, computed=reply.computed
         )
         turn = replace(turn, answer=answer)
-        decision = f"{reply.by}: {reply.computed.used} rows of {reply.table.title!r}"
+        decision = f"{reply.by}: {reply.computed.used} rows of {reply.computed.table!r}"
         return Step(turn, decision, reply.computed.sql)
 
 
 async def readable_tables(
     turn: Turn, adapters: Adapters, documents: int, most_chunks: int
-) -> tuple[list[tuple[TypedTable, list[Chunk]]], str]:
+) -> tuple[list[tuple[TypedTable, Sequence[Chunk]]], str]:
     """The tables of the documents that the best hits are of, of at most so many, each with all
     chunks of its document, and why others are left out.
 
     Only what the asker may read is read."""
+    read = await _read_documents(turn, adapters, documents, most_chunks)
+    found = [(table, document.chunks) for document in read for table in document.tables]
+    return found, "; ".join(document.why for document in read if document.why)
+
+
+async def _read_documents(
+    turn: Turn, adapters: Adapters, documents: int, most_chunks: int
+) -> list[_ReadDocument]:
     best = [hit.chunk for hit in turn.hits[:LOOKED_AT]]
     # Tables that are nearly equal to a better passage are no passages, but may be meant too.
     seen = (*best, *turn.chunks.values())
     holders = dict.fromkeys(chunk.revision for chunk in seen if has_table(chunk))
     collection = turn.collection
     if collection is None:
-        return [], ""
+        return []
     async with adapters.catalog.snapshot(collection) as hidden:
         readable = And((visible(turn.ask, hidden), OWN_TEXT))
         wanted = [And((readable, eq("revision", holder))) for holder in list(holders)[:documents]]
-        read = await asyncio.gather(
-            *(_of_document(adapters, collection, where, most_chunks) for where in wanted)
+        return await asyncio.gather(
+            *(_read_document(adapters, collection, where, most_chunks) for where in wanted)
         )
-    found = [(table, chunks) for tables, chunks, _ in read for table in tables]
-    return found, "; ".join(why for _, _, why in read if why)
 
 
-async def _of_document(
+async def _read_document(
     adapters: Adapters, collection: Collection, where: Filter, most_chunks: int
-) -> tuple[list[TypedTable], list[Chunk], str]:
-    """The tables of one document, its chunks in order, and why it is left out if it is."""
+) -> _ReadDocument:
     count = await adapters.index.count(collection, where)
     if count > most_chunks:
-        return [], [], f"a document of {count:,} chunks is larger than stages.tables.chunks"
+        return _ReadDocument(
+            why=f"a document of {count:,} chunks is larger than stages.tables.chunks"
+        )
     chunks = [item async for batch in adapters.index.scan(collection, where) for item in batch]
     chunks.sort(key=lambda item: item.chunk_index)
     if len(chunks) != 1 + max((chunk.chunk_index for chunk in chunks), default=-1):
-        return [], [], "a document is not readable as a whole"
-    return await asyncio.to_thread(read_tables, chunks), chunks, ""
+        return _ReadDocument(why="a document is not readable as a whole")
+    return _ReadDocument(chunks, await asyncio.to_thread(read_tables, chunks))
 
 
 def _skip_reason(turn: Turn, adapters: Adapters) -> str:
@@ -188,7 +222,7 @@ def _skip_reason(turn: Turn, adapters: Adapters) -> str:
         return "it is answered already"
     if turn.ask.tools or turn.subqueries or turn.plan.strategy == "sequential":
         return "the question is not a single one"
-    if not asks_of_tables(turn.question):
+    if not asks_of_tables(turn.question) and not asks_of_cells(turn.question):
         return "nothing is counted, added up, compared or filtered"
     if not any(has_table(hit.chunk) for hit in turn.hits[:LOOKED_AT]):
         return "no table was found"
@@ -230,7 +264,48 @@ async def _by_rules(
         for row in found.rows[:SHOWN]
     ]
     computed = _build_computed(said, sql, asked.table, result, len(found.rows), recomputed=True)
-    return _Reply(said, asked.table, rows, computed, BY_RULES, SURE), ""
+    return _Reply(said, rows, computed, BY_RULES, SURE), ""
+
+
+def _by_cells(turn: Turn, documents: Sequence[_ReadDocument]) -> _Reply | None:
+    """What some cells of a table near the best hits come to, where it is clear which are meant."""
+    if not asks_of_cells(turn.question):
+        return None
+    tables = []
+    for document in documents:
+        best = [
+            (hit.chunk.start, hit.chunk.end)
+            for hit in turn.hits[:LOOKED_AT]
+            if document.chunks and hit.chunk.revision == document.chunks[0].revision
+        ]
+        if best and not document.chunks[0].path.casefold().endswith(RECORD_FILES):
+            first = document.chunks[0]
+            tables += [(first, table) for table in read_records(document.chunks, best)]
+    choice = choose_candidate(turn.question, [read_cells(table) for _, table in tables])
+    if choice is None:
+        return None
+    item, (first, table) = choice.candidate, tables[choice.table]
+    if item.figure is None or not _recompute(item.expression, item.figure):
+        return None
+    said = neutralize_markers(describe_computation(item, detect(turn.question)))
+    records = [table.records[row] for row in dict.fromkeys(cell.row for cell in item.cells)]
+    rows = [(record, record.text) for record in records[:SHOWN]]
+    cells = tuple((cell.label, cell.header, cell.text) for cell in item.cells)
+    title = next(iter((*table.titles, first.title)), "")
+    computed = Computed(
+        said, item.expression, title, first.document_id, ("row", "column", "cell"), cells,
+        len(records), recomputed=True, places=tuple((c.start, c.end) for c in item.cells),
+    )  # fmt: skip
+    return _Reply(said, rows, computed, BY_CELLS, choice.likelihood)
+
+
+def _recompute(expression: str, figure: Decimal) -> bool:
+    """Whether the calculator gets the same."""
+    try:
+        return is_equal(figure, calculate(expression).text)
+    except InputError:
+        # It is longer than what can be read beside an answer.
+        return False
 
 
 def _queries(adapters: Adapters) -> TableQueries:
@@ -290,7 +365,7 @@ async def _ran(turn: Turn, adapters: Adapters, wanted: ModelQuery) -> tuple[_Rep
     said = " ".join(f"{figures} ({wanted.table.title}).".split())
     shown = [(row, row.text) for row in rows[:SHOWN]]
     computed = _build_computed(said, wanted.sql, wanted.table, result, len(rows), recomputed=False)
-    return _Reply(said, wanted.table, shown, computed, BY_MODEL, LESS_SURE), ""
+    return _Reply(said, shown, computed, BY_MODEL, LESS_SURE), ""
 
 
 def _build_computed(
@@ -303,7 +378,7 @@ def _build_computed(
 
 
 def _number(
-    row: TypedRow, chunks: Sequence[Chunk], passages: list[Passage], collection: str
+    row: TypedRow | Record, chunks: Sequence[Chunk], passages: list[Passage], collection: str
 ) -> int | None:
     """The number of the passage that holds a row, which is added where none does yet."""
     chunk = next((item for item in chunks if item.start <= row.start and row.end <= item.end), None)

@@ -218,7 +218,7 @@ def agrees(asked: TableQuestion, found: ComputedRows, rows: Sequence[Sequence[st
         if asked.operation in ("most", "least") and not asked.measure:
             there = [item for item in there if item[1] == there[0][1]]
         return len(there) == len(found.groups) and all(
-            _plain(mine[0]) == _plain(theirs[0]) and _equal(mine[1], theirs[1])
+            _plain(mine[0]) == _plain(theirs[0]) and is_equal(mine[1], theirs[1])
             for mine, theirs in zip(found.groups, sorted(there), strict=True)
         )
     said = rows[0][0] if len(rows) == 1 and rows[0] else None
@@ -226,14 +226,15 @@ def agrees(asked: TableQuestion, found: ComputedRows, rows: Sequence[Sequence[st
         return False
     if isinstance(found.figure, date):
         return said == found.figure.isoformat()
-    return _equal(found.figure, said)
+    return is_equal(found.figure, said)
 
 
 def _plain(value: str) -> str:
     return value.removesuffix(".0")
 
 
-def _equal(mine: Decimal, theirs: str) -> bool:
+def is_equal(mine: Decimal, theirs: str) -> bool:
+    """Whether the two numbers are the same but for what is lost in rounding."""
     try:
         other = Decimal(theirs)
     except ArithmeticError:

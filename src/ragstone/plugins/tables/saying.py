@@ -5,6 +5,7 @@ from datetime import date
 from decimal import Decimal
 
 from ragstone.language.quantities import COMMA_DECIMAL
+from ragstone.plugins.tables.cells import CellComputation
 from ragstone.plugins.tables.computation import DECIMALS, ComputedRows
 from ragstone.plugins.tables.reading_question import Condition, TableQuestion
 from ragstone.retrieve.typed_table import MOST_DECIMALS
@@ -101,6 +102,71 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "year": "{column} 的年份",
     },
 }  # fmt: skip
+
+_COMPUTATIONS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "change": "{subject}, {first} less {last}: {formula} = {figure}.",
+        "percent": "{subject}, change from {last} to {first}: {formula} = {figure} %.",
+        "sum": "{subject}, sum of {places}: {formula} = {figure}.",
+        "average": "{subject}, average of {places}: {formula} = {figure}.",
+        "share": "{subject}, {first} as a share of {last}: {formula} = {figure} %.",
+        "ratio": "{subject}, ratio of {first} to {last}: {formula} = {figure}.",
+        "most": "{subject} is highest for {best}, {figure} ({formula}).",
+        "least": "{subject} is lowest for {best}, {figure} ({formula}).",
+    },
+    "de": {
+        "change": "{subject}, {first} weniger {last}: {formula} = {figure}.",
+        "percent": "{subject}, Veränderung von {last} zu {first}: {formula} = {figure} %.",
+        "sum": "{subject}, Summe von {places}: {formula} = {figure}.",
+        "average": "{subject}, Durchschnitt von {places}: {formula} = {figure}.",
+        "share": "{subject}, Anteil von {first} an {last}: {formula} = {figure} %.",
+        "ratio": "{subject}, Verhältnis von {first} zu {last}: {formula} = {figure}.",
+        "most": "{subject} ist am höchsten für {best}, {figure} ({formula}).",
+        "least": "{subject} ist am niedrigsten für {best}, {figure} ({formula}).",
+    },
+    "zh": {
+        "change": "{subject}，{first} 减 {last}：{formula} = {figure}。",
+        "percent": "{subject}，从 {last} 到 {first} 的变化：{formula} = {figure} %。",
+        "sum": "{subject}，{places} 之和：{formula} = {figure}。",
+        "average": "{subject}，{places} 的平均值：{formula} = {figure}。",
+        "share": "{subject}，{first} 占 {last} 的比例：{formula} = {figure} %。",
+        "ratio": "{subject}，{first} 与 {last} 之比：{formula} = {figure}。",
+        "most": "{subject} 最高的是 {best}，{figure}（{formula}）。",
+        "least": "{subject} 最低的是 {best}，{figure}（{formula}）。",
+    },
+}
+
+
+def describe_computation(item: CellComputation, language: str) -> str:
+    """The sentence that states what was computed of some cells, with the formula."""
+    form = _COMPUTATIONS.get(language, _COMPUTATIONS["en"])[item.operation]
+    scale = max(max(0, -int(cell.value.as_tuple().exponent)) for cell in item.cells)
+    scale = min(scale, MOST_DECIMALS)
+    places = {"change": scale, "sum": scale, "most": scale, "least": scale}.get(item.operation, 2)
+    numbers = [_figure(cell.value, scale, language) for cell in item.cells]
+    numbers = [f"({n})" if c.value < 0 else n for n, c in zip(numbers, item.cells, strict=True)]
+    names = [_one_line(item.name_cell(cell)) for cell in item.cells]
+    first, last, added = numbers[0], numbers[-1], " + ".join(numbers)
+    best = item.extremes[0] if item.operation in ("most", "least") else item.cells[0]
+    sign = " > " if item.operation == "most" else " < "
+    ordered = sorted(item.cells, key=lambda c: c.value, reverse=item.operation == "most")
+    formula = {
+        "change": f"{first} - {last}",
+        "percent": f"({first} - {last}) / {last}",
+        "sum": added,
+        "average": f"({added}) / {len(numbers)}",
+        "share": f"{first} / {last}",
+        "ratio": f"{first} / {last}",
+    }.get(item.operation) or sign.join(_figure(c.value, scale, language) for c in ordered)
+    return form.format(
+        subject=_one_line(item.subject) or "-",
+        first=names[0],
+        last=names[-1],
+        places=", ".join(names),
+        best=_one_line(item.name_cell(best)),
+        formula=formula,
+        figure=_figure(item.figure, places, language),
+    )
 
 
 def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
