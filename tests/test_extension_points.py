@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
-from ragstone.agent.tool_calls import built_in_tools
 from ragstone.build import open_adapters
 from ragstone.cli import app
 from ragstone.core.errors import ConfigError, TooLarge, UnreadableDocument, WrongType
@@ -20,6 +19,7 @@ from ragstone.ingest.formats.types import find_ending
 from ragstone.ingest.parse import parse
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
+from ragstone.plugins.agent.tool_calls import built_in_tools
 from ragstone.recipes.recipe import Recipes
 from ragstone.recipes.stages import OURS, STAGES
 from ragstone.settings import (

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import ragstone
-from ragstone.agent.tools.configured import toolbox
-from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.answer.extractive.extractive import REFUSE_UNLIKELY, Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
@@ -105,7 +103,7 @@ from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.move import move
 from ragstone.store.sql.parts import SqlParts, SqlWorkers
 from ragstone.store.sql.people import SqlPeople
-from ragstone.store.sql.running import SqlApprovals, SqlRunningAnswers
+from ragstone.store.sql.running import SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.sources import SqlSources
 from ragstone.store.sql.topics import SqlTopics
@@ -216,10 +214,10 @@ async def open_adapters(
             answerable=extractive if chat else None,
             judge=ReadingJudge(reader, compare, embedders.multilingual()),
             external_retriever=retriever,
-            toolbox=toolbox(settings.mcp),
+            toolbox=added.get("toolbox"),
             graph=added.get("graph"),
             added=added,
-            approvals=SqlApprovals(database) if database.shared else WaitingApprovals(),
+            approvals=added.get("approvals"),
             running=SqlRunningAnswers(database) if database.shared else None,
             profile=profile,
             count=token_counter(profile.tokenizer),

@@ -19,9 +19,9 @@ from decimal import (
 )
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
+from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 
 LONGEST = 500
 """Characters of an expression."""

@@ -16,13 +16,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from ragstone import __version__
-from ragstone.agent.tools.listing import Listed, collect_tools
-from ragstone.agent.tools.results import read_result
 from ragstone.core.errors import ConfigError, ToolsUnavailable
 from ragstone.core.tool import Tool
+from ragstone.plugins.agent.settings import McpSettings
+from ragstone.plugins.agent.tools.listing import Listed, collect_tools
+from ragstone.plugins.agent.tools.results import read_result
 from ragstone.ports import Returned, ToolSession
 from ragstone.ports.answering import CALL_SECONDS, RESULT_CHARS
-from ragstone.settings import McpSettings
 
 log = logging.getLogger(__name__)
 
