@@ -36,7 +36,6 @@ from ragstone.index.connect import (
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.move import explain_elsewhere, is_elsewhere
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.sources.run import SyncParts
 from ragstone.ingest.uploads import Spool
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -332,7 +331,6 @@ async def open(
             settings.ingest,
             enrichers,
             data,
-            _question_maker(settings, adapters),
             _caption_maker(settings, adapters),
             SqlParts(database) if shared else None,
         )
@@ -410,14 +408,6 @@ async def open(
             await ragstone.aclose()
             for enricher in enrichers:
                 await enricher.aclose()
-
-
-def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | None:
-    """What has questions about chunks thought of, where that is wanted and can be done."""
-    most, model = settings.ingest.questions, adapters.completer
-    if not most or model is None:
-        return None
-    return QuestionMaker(adapters.index, adapters.catalog, model, adapters.templates, most)
 
 
 def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | None:
