@@ -377,7 +377,7 @@ def test_given_a_stage_then_answers_from_before_it_are_not_recalled(site: Site) 
 
 def test_the_table_of_stages_has_every_stage_of_the_recipes() -> None:
     added = {"add_related", "ask_comments", "tables", "traverse"}
-    added |= {"check_quota", "count_quota", "give_verified"}
+    added |= {"check_quota", "count_quota", "cut_short", "give_verified", "tool_agent"}
     assert set(STAGES.ours) - {item.name for item in OURS} == added
     every = Recipes(Settings()).every()
     known = {stage.name for item in every for stage in (*item.stages, *item.tail)}

@@ -75,7 +75,7 @@ class AddedStage:
     stage: type[Stage]
     after: str = ""
     before: str = ""
-    around: tuple[str, str] | None = None
+    around: tuple[str, str] = ("", "")
     make: Callable[[RecipeKey], Stage | None] | None = None
 
     def stages(self, key: RecipeKey) -> list[Stage]:
@@ -86,7 +86,7 @@ class AddedStage:
     def enclose(self, stages: Sequence[Stage], key: RecipeKey) -> Sequence[Stage]:
         """The stages of a recipe, with those that this one is around inside of it."""
         names = [stage.name for stage in stages]
-        if self.around is None or not {*self.around} <= {*names}:
+        if not {*self.around} <= {*names}:
             return stages
         first, last = names.index(self.around[0]), names.index(self.around[1])
         inner = tuple(stages[first : last + 1])
@@ -145,9 +145,12 @@ def _load_stage(name: str) -> AddedStage:
         if added.stage.name != name:
             raise ValueError(f"its class has the name {added.stage.name!r}")
         core = [item.name for item in OURS]
-        places = {added.after, added.before, *(added.around or ())} - {""}
-        if not places or places - {*core}:
-            raise ValueError(f"it has no place: after or before is to be one of {', '.join(core)}")
+        places = [names for names in ((added.after,), (added.before,), added.around) if any(names)]
+        if len(places) != 1 or {*places[0]} - {*core}:
+            raise ValueError(
+                "it has no place: after or before is to be one, or around two, of "
+                f"{', '.join(core)}"
+            )
         if added.make is None:
             added.stage()
         inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")
