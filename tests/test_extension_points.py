@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
-from ragstone.agent.tool_calls import built_in_tools
 from ragstone.build import open_adapters
 from ragstone.cli import app
 from ragstone.core.errors import ConfigError, TooLarge, UnreadableDocument, WrongType
@@ -20,6 +19,7 @@ from ragstone.ingest.formats.types import find_ending
 from ragstone.ingest.parse import parse
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
+from ragstone.plugins.agent.tool_calls import built_in_tools
 from ragstone.recipes.recipe import Recipes
 from ragstone.recipes.stages import OURS, STAGES
 from ragstone.settings import (
@@ -377,7 +377,7 @@ def test_given_a_stage_then_answers_from_before_it_are_not_recalled(site: Site) 
 
 def test_the_table_of_stages_has_every_stage_of_the_recipes() -> None:
     added = {"add_related", "ask_comments", "tables", "traverse"}
-    added |= {"check_quota", "count_quota", "give_verified"}
+    added |= {"check_quota", "count_quota", "cut_short", "give_verified", "tool_agent"}
     assert set(STAGES.ours) - {item.name for item in OURS} == added
     every = Recipes(Settings()).every()
     known = {stage.name for item in every for stage in (*item.stages, *item.tail)}

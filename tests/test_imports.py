@@ -14,7 +14,7 @@ LAYERS = (
     {"models", "index", "store", "guard", "verify", "cache", "telemetry", "jobs"},
     {"reader", "retrieve", "understand", "access"},
     {"answer", "knowledge"},
-    {"conversation", "agent", "ingest"},
+    {"conversation", "ingest"},
     {"recipes", "backup"},
     {"local"},
     {"build"},
@@ -26,8 +26,6 @@ LAYERS = (
 (`service`) stands below what it is implemented with, `local`."""
 
 ADAPTERS = (
-    "agent.waiting_approvals",
-    "agent.tools",
     "answer.extractive.extractive",
     "answer.extractive.token_closeness",
     "cache.local",

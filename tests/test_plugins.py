@@ -162,7 +162,7 @@ def test_without_responses_and_vector_stores_chats_are_answered(indexed: Path) -
 def test_a_name_that_is_not_a_plugin_s_is_refused(tmp_path: Path) -> None:
     done = ragstone_command(tmp_path, "collections", **{PLUGINS_OFF: "plonk"})
     assert done.returncode == 1
-    assert "'plonk', which is not a plugin: name some of audit, chat_core," in done.stderr
+    assert "'plonk', which is not a plugin: name some of agent, audit," in done.stderr
 
 
 def test_the_plugins_are_listed_with_what_they_are_for(tmp_path: Path) -> None:

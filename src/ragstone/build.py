@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import ragstone
-from ragstone.agent.tools.configured import toolbox
-from ragstone.agent.tools.search import GatewaySearch
-from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.answer.extractive.extractive import REFUSE_UNLIKELY, Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
@@ -39,7 +36,6 @@ from ragstone.index.connect import (
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.move import explain_elsewhere, is_elsewhere
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.sources.run import SyncParts
 from ragstone.ingest.uploads import Spool
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -106,7 +102,7 @@ from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.move import move
 from ragstone.store.sql.parts import SqlParts, SqlWorkers
 from ragstone.store.sql.people import SqlPeople
-from ragstone.store.sql.running import SqlApprovals, SqlRunningAnswers
+from ragstone.store.sql.running import SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.sources import SqlSources
 from ragstone.store.sql.topics import SqlTopics
@@ -182,11 +178,12 @@ async def open_adapters(
         retriever = external_retriever(settings.index)
         if retriever:
             stack.push_async_callback(retriever.aclose)
-        tools = toolbox(settings.mcp)
         topics = await TopicCollection.open(SqlTopics(database), embedders, BLOCKED_DAYS)
         stack.push_async_callback(topics.aclose)
         added = await stack.enter_async_context(
-            open_added(AdapterParts(settings, database, index, embedders.topic_embedder()))
+            open_added(
+                AdapterParts(settings, database, index, embedders.topic_embedder(), retriever)
+            )
         )
         # SQLite's connections are opened as they are needed: they never run short.
         pooled = (*((database,) if database.shared else ()), *connected.parts)
@@ -218,11 +215,11 @@ async def open_adapters(
             answerable=extractive if chat else None,
             judge=ReadingJudge(reader, compare, embedders.multilingual()),
             external_retriever=retriever,
-            toolbox=tools,
-            tool_search=GatewaySearch(tools, retriever) if tools else None,
+            toolbox=added.get("toolbox"),
+            tool_search=added.get("tool_search"),
             graph=added.get("graph"),
             added=added,
-            approvals=SqlApprovals(database) if database.shared else WaitingApprovals(),
+            approvals=added.get("approvals"),
             running=SqlRunningAnswers(database) if database.shared else None,
             profile=profile,
             count=token_counter(profile.tokenizer),
@@ -337,7 +334,6 @@ async def open(
             settings.ingest,
             enrichers,
             data,
-            _question_maker(settings, adapters),
             _caption_maker(settings, adapters),
             SqlParts(database) if shared else None,
         )
@@ -415,14 +411,6 @@ async def open(
             await ragstone.aclose()
             for enricher in enrichers:
                 await enricher.aclose()
-
-
-def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | None:
-    """What has questions about chunks thought of, where that is wanted and can be done."""
-    most, model = settings.ingest.questions, adapters.completer
-    if not most or model is None:
-        return None
-    return QuestionMaker(adapters.index, adapters.catalog, model, adapters.templates, most)
 
 
 def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | None:

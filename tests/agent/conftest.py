@@ -7,4 +7,4 @@ from tests.patience import PATIENCE
 
 @pytest.fixture(autouse=True)
 def patient_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.agent.tools.gateway.CONNECT_SECONDS", PATIENCE)
+    monkeypatch.setattr("ragstone.plugins.agent.tools.gateway.CONNECT_SECONDS", PATIENCE)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ragstone.agent.cut_short import CutShort
 from ragstone.core.answer import GeneratedAnswer, cut_short_sentence
 from ragstone.core.events import Token
 from ragstone.core.turn import Ask, Turn
+from ragstone.plugins.agent.cut_short import CutShort
 from tests.engine.adapters import ran
 
 WHY = "4 rounds of calls are the most"

@@ -1,6 +1,6 @@
 """Why the agent's loop is our own: what that of pydantic-ai does where a question has to go on.
 
-If one of these fails after an update, the loop may be replaced (`ragstone.agent.tool_loop`).
+If one of these fails after an update, `ragstone.plugins.agent.tool_loop` may be replaced.
 """
 
 from collections.abc import Callable

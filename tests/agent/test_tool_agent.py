@@ -8,10 +8,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ragstone.agent import tool_calls
-from ragstone.agent.built_in import ToolContext, ToolFinding
-from ragstone.agent.tool_agent import ToolAgent
-from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.core.answer import Usage
 from ragstone.core.errors import Busy, ModelUnavailable, ToolsUnavailable, UnknownCollection
 from ragstone.core.events import AgentStep, Event
@@ -19,7 +15,11 @@ from ragstone.core.filters import AnyOf, Filter, eq, path_filter
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, Plan, Principal, SearchOptions, Turn
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.plugins.agent import tool_calls
+from ragstone.plugins.agent.approvals import WaitingApprovals
+from ragstone.plugins.agent.tool_agent import ToolAgent
 from ragstone.ports import Profile, Returned, Said, ToolSession
+from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding
 from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_hit
 from tests.scripted import ScriptedChat

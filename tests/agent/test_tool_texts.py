@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.agent.search_tools import inject_arguments, is_search, parameters, tool_for_model
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.filters import And, AnyOf, path_filter
 from ragstone.core.foreign_passages import from_kdb, to_kdb
@@ -16,6 +15,12 @@ from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Plan
 from ragstone.http.dialects.pictures import image_type, pictures
 from ragstone.language.code_blocks import TOOL_OUTPUT, fence_text
+from ragstone.plugins.agent.search_tools import (
+    inject_arguments,
+    is_search,
+    parameters,
+    tool_for_model,
+)
 from tests.engine.samples import a_hit
 
 JSON: st.SearchStrategy[Any] = st.recursive(

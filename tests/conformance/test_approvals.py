@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.agent import waiting_approvals
-from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.core.errors import UnknownApproval
 from ragstone.core.turn import Principal
+from ragstone.plugins.agent import approvals as agent_approvals
+from ragstone.plugins.agent.approvals import SqlApprovals, WaitingApprovals
 from ragstone.ports import Approvals
 from ragstone.store.sql.database import open_database
-from ragstone.store.sql.running import SqlApprovals
 
 EVA = Principal(user="eva")
 
@@ -102,7 +101,7 @@ async def test_given_a_call_that_waits_already_then_another_of_its_id_is_decline
 async def test_given_too_many_that_wait_then_the_next_is_declined(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(waiting_approvals, "MOST_WAITING", 1)
+    monkeypatch.setattr(agent_approvals, "MOST_WAITING", 1)
     approvals = WaitingApprovals()
 
     async def ask() -> None:

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from ragstone.conversation.record_trace import build_trace
+from ragstone.conversation.persist import build_trace
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.correlation import CURRENT, Correlation
 from ragstone.core.turn import Ask, Principal, Recalled, StageTrace, Turn

@@ -200,7 +200,7 @@ def test_given_the_kind_of_source_then_notes_are_kept_in_sync(
 
 async def test_given_the_tool_then_it_tells_the_day(installed: dict[str, str]) -> None:
     program = (
-        "import asyncio; from ragstone.agent.tool_calls import built_in_tools;"
+        "import asyncio; from ragstone.plugins.agent.tool_calls import built_in_tools;"
         "[tool] = [item for item in built_in_tools() if item.tool.name == 'weekday'];"
         "print(asyncio.run(tool.call({'date': '2026-11-28'}, None)).text)"
     )

@@ -19,8 +19,9 @@ from ragstone import build
 from ragstone.access.setup import make_interceptor
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
+from ragstone.plugins.agent.settings import McpSettings
 from ragstone.service import IngestRequest
-from ragstone.settings import LlmSettings, McpSettings, Settings, StatisticsSettings
+from ragstone.settings import LlmSettings, Settings, StatisticsSettings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.documents import copied
 from tests.http.effects import World

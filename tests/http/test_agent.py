@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from ragstone.settings import McpSettings
+from ragstone.plugins.agent.settings import McpSettings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.http.conftest import QUESTION, Server
 from tests.http_server import running

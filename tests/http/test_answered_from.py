@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from ragstone.settings import McpSettings
+from ragstone.plugins.agent.settings import McpSettings
 from tests.http.conftest import QUESTION, Server
 from tests.mcp_gateway import gateway
 from tests.model_server import closed_port

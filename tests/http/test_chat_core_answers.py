@@ -13,8 +13,9 @@ from pydantic import SecretStr
 from ragstone.core.conversation import conversation_key
 from ragstone.core.turn import Principal
 from ragstone.models.prompt import MEANS, REFER
+from ragstone.plugins.agent.settings import McpSettings
 from ragstone.service import IngestRequest
-from ragstone.settings import CacheSettings, ConversationSettings, IndexSettings, McpSettings
+from ragstone.settings import CacheSettings, ConversationSettings, IndexSettings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.http.conftest import QUESTION, ROWS, KnowledgeBase, Server
 from tests.http_server import running

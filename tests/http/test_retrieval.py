@@ -21,7 +21,11 @@ from ragstone.core.events import Note
 from ragstone.core.filters import And, AnyOf, Not, Or, Range, eq, path_filter
 from ragstone.core.turn import Ask, Plan, Principal, Turn
 from ragstone.http.app import create_app
-from ragstone.index.external_retriever import ExternalRetriever, KnowledgeBase, RetrievalService
+from ragstone.plugins.retrieval.external_retriever import (
+    ExternalRetriever,
+    KnowledgeBase,
+    RetrievalService,
+)
 from ragstone.plugins.retrieval.routes import RetrieveRequest, SearchRerankRequest
 from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.retrieve import Retrieve

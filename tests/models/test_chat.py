@@ -20,7 +20,7 @@ from ragstone.core.answer import Instructions
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.turn import Ask, JsonFormat, Message
 from ragstone.models.chat import ChatModel
-from ragstone.models.gguf import GgufModel
+from ragstone.plugins.gguf.model import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 from tests.engine.samples import a_passage

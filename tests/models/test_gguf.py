@@ -13,7 +13,7 @@ import pytest
 from ragstone.core.answer import Instructions
 from ragstone.core.errors import ConfigError
 from ragstone.core.turn import Ask
-from ragstone.models.gguf import GgufModel
+from ragstone.plugins.gguf.model import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 from tests.engine.samples import a_passage
@@ -96,7 +96,7 @@ async def test_given_a_broken_gguf_file_then_a_clear_error_each_time(tmp_path: P
 def test_given_no_llama_then_the_error_names_the_extra(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['xllamacpp'] = None\n"
-        "from ragstone.models.gguf import GgufModel\n"
+        "from ragstone.plugins.gguf.model import GgufModel\n"
         "from ragstone.settings import LlmSettings\n"
         "try: GgufModel(LlmSettings(model='x.gguf'))\n"
         "except Exception as error: print(type(error).__name__, error)"

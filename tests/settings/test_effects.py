@@ -34,7 +34,6 @@ OF_RECIPES = (
     "conversation",
     "ensemble",
     "cache",
-    "mcp",
     "statistics",
 )
 

@@ -20,7 +20,6 @@ from starlette.routing import Route
 
 from ragstone import build
 from ragstone.access.setup import make_gate, make_interceptor
-from ragstone.agent.tools.configured import toolbox
 from ragstone.core.caller import Caller
 from ragstone.core.errors import (
     InputError,
@@ -37,6 +36,8 @@ from ragstone.local import Ragstone
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.plugins.agent.settings import McpSettings
+from ragstone.plugins.agent.tools.configured import make_toolbox
 from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.site import PloneSite
 from ragstone.reader.configured import open_configured_reader
@@ -49,7 +50,6 @@ from ragstone.settings import (
     IngestSettings,
     JobSettings,
     LlmSettings,
-    McpSettings,
     ReaderSettings,
     ServerSettings,
     Settings,
@@ -145,7 +145,7 @@ async def test_the_key_of_a_gateway() -> None:
 
     with running(Starlette(routes=[Route("/mcp", answered, methods=["POST", "GET"])])) as url:
         mcp = McpSettings(gateway=f"{url}/mcp", mcp_enabled=True, api_key=SecretStr("k3"))
-        tools = toolbox(mcp)
+        tools = make_toolbox(mcp)
         assert tools is not None
         with pytest.raises(ToolsUnavailable):
             async with tools.session(""):

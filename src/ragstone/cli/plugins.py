@@ -23,7 +23,6 @@ POINTS = (
     "ragstone.recipes.stages:STAGES",
     "ragstone.http.dialects:DIALECTS",
     "ragstone.http.dialects:MIDDLEWARE",
-    "ragstone.agent.tool_calls:TOOLS",
     "ragstone.ingest.sources:SOURCES",
     "ragstone.store.connect:CONVERSATION_STORES",
     "ragstone.cache.shared:SHARED_SERVERS",

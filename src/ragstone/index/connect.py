@@ -129,16 +129,8 @@ INDEXES: Registry[OpenIndex] = Registry(
 """Chunk indexes by the scheme of INDEX__URL, made of the settings of the index and the directory of
 Qdrant Edge."""
 
-_SERVICES = "ragstone.index.external_retriever"
-
 RETRIEVERS: Registry[RetrievalServer] = Registry(
-    "ragstone.retrievers",
-    "retrieval service",
-    {
-        "kdb": Extension(f"{_SERVICES}:knowledge_base", "A knowledge database that is searched"),
-        "retrieval": Extension(f"{_SERVICES}:retrieval_service", "A retrieval service"),
-    },
-    makes=RetrievalServer,
+    "ragstone.retrievers", "retrieval service", {}, makes=RetrievalServer
 )
 """Retrieval services by what stands before the `+` in the scheme of INDEX__URL, made of the
 settings of the index."""

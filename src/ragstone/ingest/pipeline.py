@@ -66,7 +66,6 @@ from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.places import find_file, is_archive, keep_folder, open_regular, resolve_links
 from ragstone.ingest.progress import MAX_FAILURES, Tracker
-from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.reading_marks import ReadingMarks
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.sharing import Sharing
@@ -106,14 +105,12 @@ class Pipeline(DocumentChanges):
         settings: IngestSettings,
         enrichers: Sequence[Enricher] = (),
         data: Path | None = None,
-        questions: QuestionMaker | None = None,
         captions: CaptionMaker | None = None,
         parts: Parts | None = None,
     ) -> None:
         super().__init__(index, catalog, uploads.Originals(data), enrichers)
         self._embedders = embedders
         self._settings = settings
-        self._questions = questions
         self._captions = captions
         self._parts = parts
         self._writer = Writer(index, catalog, ParseProcesses(settings))
@@ -181,7 +178,6 @@ class Pipeline(DocumentChanges):
                     if await enricher.make(collection, tracker):
                         await self._embed(collection, with_tokens=False)
                 await self.purge()
-                await self._ask_about(collection, tracker)
                 tracker.phase("building")
                 await self._index.optimize(collection)
                 self._wake(collection)
@@ -531,14 +527,6 @@ class Pipeline(DocumentChanges):
         if self._captions is None or document is None:
             return {}
         return await self._captions.find_descriptions(collection, document)
-
-    async def _ask_about(self, collection: Collection, tracker: Tracker) -> None:
-        """Have questions thought of, where that is wanted; the documents answer meanwhile."""
-        if self._questions is not None:
-            await self._questions.make(collection, tracker)
-            await self._embed(collection, with_tokens=False)
-        elif self._settings.questions:
-            tracker.note("INGEST__QUESTIONS has no effect: no chat model is set (LLM__MODEL).")
 
     async def _read(
         self,

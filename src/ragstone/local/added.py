@@ -13,7 +13,7 @@ from ragstone.ingest.enricher import Enricher
 from ragstone.jobs.runner import Work
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.removal import Removal
-from ragstone.ports import Adapters, ChunkIndex, Embedder
+from ragstone.ports import Adapters, ChunkIndex, Embedder, Retriever
 from ragstone.registry import Registry
 from ragstone.settings import Settings
 
@@ -30,6 +30,9 @@ class AdapterParts:
     index: ChunkIndex
     embedder: Embedder
     """One of the bundled embedders."""
+
+    retriever: Retriever | None
+    """The service that is asked instead of the index, if the settings name one."""
 
 
 ADDED_ADAPTERS: Registry[Any] = Registry("ragstone.adapters", "adapter", {}, makes=object)

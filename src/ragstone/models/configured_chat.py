@@ -219,7 +219,6 @@ CHAT_MODELS: Registry[ChatAnswerer] = Registry(
     "ragstone.chat_models",
     "chat model",
     {
-        "gguf": Extension("ragstone.models.gguf:GgufModel", "A GGUF file, as LLM__MODEL"),
         "server": _provider("The server of LLM__BASE_URL, or any provider of pydantic-ai"),
         "openai": _provider("Models of OpenAI, as openai:name"),
         "anthropic": _provider("Models of Anthropic, as anthropic:name"),

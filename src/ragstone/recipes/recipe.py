@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ragstone.agent.cut_short import CutShort
-from ragstone.agent.tool_agent import APPROVAL_SECONDS, MOST_ROUNDS, WORK_SECONDS, ToolAgent
 from ragstone.answer.assemble import OWN_SECONDS, Assemble
 from ragstone.answer.generate import Generate
 from ragstone.answer.reason import THINKING_SECONDS
@@ -31,7 +29,6 @@ from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.knowledge.multi_hop import MultiHop
-from ragstone.ports.answering import CALL_SECONDS
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
 from ragstone.recipes.stages import STAGES, RecipeKey, added_stage_names, with_added
@@ -114,15 +111,6 @@ ANSWERED: Names = (
     "check",
     "score",
 )
-ANSWERED_BY_AGENT: Names = (
-    "tell_unread",
-    "assemble",
-    "generate",
-    "cut_short",
-    "cite",
-    "check",
-    "score",
-)
 KEPT: Names = ("persist",)
 
 SEARCHED: Mapping[str, Mapping[str, Any]] = {
@@ -186,11 +174,10 @@ FORMS: Mapping[Variant, Form] = {
         (
             *ASKED,
             *(name for name in UNDERSTOOD if name != "recall"),
-            "tool_agent",
-            *ANSWERED_BY_AGENT,
+            *FOUND,
+            *ANSWERED,
         ),
         KEPT,
-        inner={"tool_agent": FOUND},
         options={"generate": {"spares": False}, "tell_unread": {"answers": False}},
     ),
     "conversation": Form((*ASKED, "converse"), KEPT),
@@ -338,7 +325,7 @@ def _understanding_stages(settings: Settings, level: Level, since: float) -> Ite
 
 def _search_stages(settings: Settings) -> Iterator[Stage]:
     """The stages that search, alone or inside stages that search several times."""
-    rag, loop, mcp = settings.rag, settings.self_rag, settings.mcp
+    rag, loop = settings.rag, settings.self_rag
     yield SearchSubqueries()
     yield Retrieve()
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
@@ -349,12 +336,6 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     if rag.verification_enabled:
         yield GradePassages()
     yield Rounds(most=loop.max_iterations, enough=loop.score_threshold / 100)
-    # Calls end by their own limits, so that the agent's own is reached only if one of them fails.
-    waits = MOST_ROUNDS * (APPROVAL_SECONDS + CALL_SECONDS)
-    yield ToolAgent(
-        timeout=300.0 + WORK_SECONDS + waits,
-        cost=mcp.max_cost,
-    )
 
 
 def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
@@ -379,7 +360,6 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         tells_thoughts=not holds,
         stands_by=settings.llm.fallback == "extractive",
     )
-    yield CutShort()
     yield Structured(timeout=timeout, holds=holds)
     yield Cite()
     asks = "sentences" in settings.llm.decides

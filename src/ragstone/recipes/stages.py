@@ -4,8 +4,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragstone.agent.cut_short import CutShort
-from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.generate import Generate
 from ragstone.answer.rounds import Rounds
@@ -40,8 +38,8 @@ from ragstone.verify.score import Score
 OURS: tuple[type[Stage], ...] = (
     Contextualize, Guard, Classify, Correct, Recall, Route, Rewrite,
     SearchSubqueries, Retrieve, Fuse, Rerank, MultiHop, Deduplicate, Expand,
-    GradePassages, Rounds, ToolAgent, TellUnread, Assemble,
-    Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist,
+    GradePassages, Rounds, TellUnread, Assemble,
+    Generate, Structured, Cite, Check, Score, Converse, Persist,
 )  # fmt: skip
 
 
@@ -67,7 +65,8 @@ class RecipeKey:
 @dataclass(frozen=True, slots=True)
 class AddedStage:
     """A stage of a plugin or another package and its place: after or before the stage of the core
-    that it names, in every recipe that has that one.
+    that it names, in every recipe that has that one; or around the stages from the first to the
+    last that it names, which run inside it, in every recipe whose own stages these are.
 
     `make` makes it for a recipe, or None for those that do without it; without `make` it is made
     without arguments, so that its options have their defaults.
@@ -76,12 +75,23 @@ class AddedStage:
     stage: type[Stage]
     after: str = ""
     before: str = ""
+    around: tuple[str, str] = ("", "")
     make: Callable[[RecipeKey], Stage | None] | None = None
 
     def stages(self, key: RecipeKey) -> list[Stage]:
         """The stage for a recipe, or nothing."""
         made = self.make(key) if self.make else self.stage()
         return [] if made is None else [made]
+
+    def enclose(self, stages: Sequence[Stage], key: RecipeKey) -> Sequence[Stage]:
+        """The stages of a recipe, with those that this one is around inside of it."""
+        names = [stage.name for stage in stages]
+        if not {*self.around} <= {*names}:
+            return stages
+        first, last = names.index(self.around[0]), names.index(self.around[1])
+        inner = tuple(stages[first : last + 1])
+        outer = [stage.but(inner=inner) for stage in self.stages(key)] or inner
+        return (*stages[:first], *outer, *stages[last + 1 :])
 
 
 STAGES: Registry[AddedStage] = Registry(
@@ -108,6 +118,8 @@ def with_added(stages: Sequence[Stage], key: RecipeKey) -> tuple[Stage, ...]:
     added = [_load_stage(name) for name in added_stage_names()]
     if STAGES.refused:
         raise ConfigError(STAGES.refused[0])
+    for item in added:
+        stages = item.enclose(stages, key)
     return _insert_added(stages, added, key) if added else tuple(stages)
 
 
@@ -133,8 +145,12 @@ def _load_stage(name: str) -> AddedStage:
         if added.stage.name != name:
             raise ValueError(f"its class has the name {added.stage.name!r}")
         core = [item.name for item in OURS]
-        if {added.after, added.before} - {*core} != {""}:
-            raise ValueError(f"it has no place: after or before is to be one of {', '.join(core)}")
+        places = [names for names in ((added.after,), (added.before,), added.around) if any(names)]
+        if len(places) != 1 or {*places[0]} - {*core}:
+            raise ValueError(
+                "it has no place: after or before is to be one, or around two, of "
+                f"{', '.join(core)}"
+            )
         if added.make is None:
             added.stage()
         inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")

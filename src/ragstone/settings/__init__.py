@@ -9,7 +9,6 @@ from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.all import Settings
 from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
-from ragstone.settings.mcp import McpSettings
 from ragstone.settings.models import (
     EmbeddingSettings,
     LlmSettings,
@@ -43,7 +42,6 @@ __all__ = [
     "LimitSettings",
     "LlmSettings",
     "LogSettings",
-    "McpSettings",
     "Origin",
     "RagSettings",
     "ReaderSettings",

@@ -11,7 +11,6 @@ from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.added import added_sections
 from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
-from ragstone.settings.mcp import McpSettings
 from ragstone.settings.models import (
     EmbeddingSettings,
     LlmSettings,
@@ -64,7 +63,6 @@ class Settings(BaseModel):
     rag: RagSettings = RagSettings()
     ingest: IngestSettings = IngestSettings()
     cache: CacheSettings = CacheSettings()
-    mcp: McpSettings = McpSettings()
     conversation: ConversationSettings = ConversationSettings()
     statistic_db: str = Field(
         "statistics",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.agent.tools.gateway import McpGateway
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ModelUnavailable, UnknownApproval
 from ragstone.core.events import AgentStep
+from ragstone.plugins.agent.tools.gateway import McpGateway
 from tests.agent.scenarios.tool_server import HUGE, ToolServer
 from tests.agent.scenarios.world import STDIO, Outcome, World, calling
 from tests.http_server import running

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from ragstone import build
-from ragstone.agent.tools.gateway import McpGateway
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.events import AgentStep, Done, Event, Failed
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
+from ragstone.plugins.agent.settings import McpSettings
+from ragstone.plugins.agent.tools.gateway import McpGateway
 from ragstone.ports import Adapters, Profile, Said, Toolbox
 from ragstone.recipes.recipe import Recipes
 from ragstone.service import IngestRequest
-from ragstone.settings import McpSettings, RagSettings, Settings
+from ragstone.settings import RagSettings, Settings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.documents import DOCUMENTS
 from tests.http_server import running

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ragstone.agent.tools import gateway as tools_gateway
-from ragstone.agent.tools.configured import toolbox
-from ragstone.agent.tools.gateway import McpGateway
 from ragstone.core.errors import ConfigError, ToolsUnavailable
-from ragstone.settings import McpSettings
+from ragstone.plugins.agent.settings import McpSettings
+from ragstone.plugins.agent.tools import gateway as tools_gateway
+from ragstone.plugins.agent.tools.configured import make_toolbox
+from ragstone.plugins.agent.tools.gateway import McpGateway
 from tests.agent.scenarios.tool_server import HUGE, ToolServer
 from tests.agent.scenarios.world import STDIO
 from tests.http_server import running
@@ -131,12 +131,12 @@ async def test_given_an_error_in_the_body_then_it_comes_out_as_it_is(server: Gat
 
 
 def test_given_settings_then_a_gateway_or_a_reason() -> None:
-    assert toolbox(McpSettings()) is None
+    assert make_toolbox(McpSettings()) is None
     with pytest.raises(ConfigError, match="MCP__GATEWAY"):
-        toolbox(McpSettings(mcp_enabled=True))
+        make_toolbox(McpSettings(mcp_enabled=True))
     with pytest.raises(ConfigError, match="not an address"):
-        toolbox(McpSettings(mcp_enabled=True, gateway="ftp://x"))
-    assert toolbox(McpSettings(mcp_enabled=True, gateway="http://10.10.1.25:8502")) is not None
+        make_toolbox(McpSettings(mcp_enabled=True, gateway="ftp://x"))
+    assert make_toolbox(McpSettings(mcp_enabled=True, gateway="http://10.10.1.25:8502")) is not None
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
+from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 
 
 @dataclass(frozen=True)

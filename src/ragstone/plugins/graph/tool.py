@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
 from ragstone.core.filters import Filter, matches
@@ -15,6 +14,7 @@ from ragstone.core.turn import Hit
 from ragstone.plugins.graph.entities import EntityMention, EntityRelation
 from ragstone.plugins.graph.entity_graph import LocalEntityGraph, own_graph
 from ragstone.ports import find_collection
+from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.searching import visible
 
 LONGEST = 200

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.agent.calculator import calculate
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Computed, GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
@@ -19,6 +18,7 @@ from ragstone.core.filters import OWN_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.arithmetic import calculate
 from ragstone.language.language import detect
 from ragstone.language.markers import MAX_NUMBER, neutralize_markers
 from ragstone.plugins.tables.asked_model import ModelQuery, ask_model

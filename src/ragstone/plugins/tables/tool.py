@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
@@ -18,6 +17,7 @@ from ragstone.plugins.tables.asked_model import LONGEST, describe_table
 from ragstone.plugins.tables.computation import number_rows
 from ragstone.plugins.tables.queries import QueriedTable, QueryResult
 from ragstone.plugins.tables.sandbox import own_sandbox
+from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.typed_table import TypedTable
 
 DOCUMENTS, CHUNKS = 5, 3_000

@@ -1,21 +1,14 @@
 """Answers that go on in one server and are read at another, on the state store."""
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from contextlib import suppress
-from hashlib import sha256
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, delete, select, update
 
 from ragstone.core.clock import state_time
-from ragstone.core.errors import StateUnavailable, UnknownApproval
-from ragstone.core.turn import Principal
 from ragstone.ports.jobs import Heard, Interest
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import insert
 from ragstone.store.sql.tables import running_answers, running_parts
-from ragstone.store.sql.tables import waiting_approvals as table
 
 LEFT_SECONDS = 3_600.0
 """Seconds after which an answer's rows are what a server left behind that died."""
@@ -99,74 +92,3 @@ class SqlRunningAnswers:
             connection.execute(gone)
 
         await self._database.keep(work)
-
-
-log = logging.getLogger(__name__)
-
-LOOK_SECONDS = 0.25
-"""Seconds between two looks for a decision."""
-
-KEPT_SECONDS = 86_400.0
-"""Seconds after which a call that waits is what a server left behind that died."""
-
-
-class SqlApprovals:
-    """`ports.Approvals` on the state store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def decision(
-        self, principal: Principal, id: str, seconds: float, ask: Callable[[], Awaitable[None]]
-    ) -> bool | None:
-        """`ports.Approvals`."""
-        name = _name(principal, id)
-        if not await self._database.keep(lambda connection: _enter(connection, name)):
-            return None
-        decided = None
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await ask()
-                    await self._until_decided(name)
-        finally:
-            decided = await asyncio.shield(self._leave(name))
-        return decided
-
-    async def decide(self, principal: Principal, id: str, approved: bool) -> None:
-        """`ports.Approvals`."""
-        waits = (table.c.name == _name(principal, id)) & table.c.approved.is_(None)
-        decided = update(table).where(waits).values(approved=approved)
-        if not await self._database.keep(lambda connection: connection.execute(decided).rowcount):
-            raise UnknownApproval
-
-    async def _until_decided(self, name: str) -> None:
-        wanted = select(table.c.approved).where(table.c.name == name)
-        decided = None
-        while decided is None:
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                decided = await self._database.read(lambda c: c.execute(wanted).scalar())
-            except StateUnavailable as error:
-                log.info("A decision about a call cannot be looked for: %s", error)
-
-    async def _leave(self, name: str) -> bool | None:
-        """Let nobody decide any more; what was decided until now."""
-        gone = delete(table).where(table.c.name == name).returning(table.c.approved)
-        try:
-            return await self._database.keep(lambda connection: connection.execute(gone).scalar())
-        except StateUnavailable as error:
-            log.info("A call that waited stays behind for a day: %s", error)
-            return None
-
-
-def _enter(connection: Connection, name: str) -> bool:
-    """Whether nothing of this name waits yet."""
-    now = state_time()
-    connection.execute(delete(table).where(table.c.at < now - KEPT_SECONDS))
-    row = insert(connection, table).values(name=name, at=now).on_conflict_do_nothing()
-    return connection.execute(row.returning(table.c.name)).first() is not None
-
-
-def _name(principal: Principal, id: str) -> str:
-    return sha256(repr((principal.tenant, principal.user, id)).encode()).hexdigest()

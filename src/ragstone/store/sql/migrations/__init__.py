@@ -20,6 +20,14 @@ log = logging.getLogger(__name__)
 REVISIONS = ("0100", "0101")
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 
+ADDED = {
+    "0101": (
+        "sources", "source_items", "source_runs", "people", "person_tokens", "sign_in_tries",
+        "verified_answers", "quotas", "quota_use",
+    ),
+}  # fmt: skip
+"""The tables that a migration added; the others are of the first one."""
+
 VERSIONS = (Path(__file__).parent / "versions",)
 """The folders of the migrations."""
 
@@ -79,6 +87,18 @@ def create_newest(connection: Connection) -> None:
     version.create(connection)
     metadata.create_all(connection, checkfirst=False)
     connection.execute(version.insert().values(version_num=REVISIONS[-1]))
+
+
+def create_tables(connection: Connection, schema: str) -> None:
+    """Create the tables that a migration adds, as they are declared.
+
+    They are still as they were then. Who changes one of them has the migration write down what it
+    was: a new database, which gets the declared tables, is compared with one that all migrations
+    made.
+    """
+    later = {name for names in ADDED.values() for name in names}
+    names = ADDED[schema] if schema in ADDED else metadata.tables.keys() - later
+    metadata.create_all(connection, [metadata.tables[name] for name in names], checkfirst=False)
 
 
 def migrate(connection: Connection, schema: str = "head") -> None:

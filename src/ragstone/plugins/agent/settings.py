@@ -2,10 +2,11 @@
 
 from pydantic import ConfigDict, Field, SecretStr
 
-from ragstone.settings.section import Names, Section
+from ragstone.settings.added import AddedSection
+from ragstone.settings.section import Names
 
 
-class McpSettings(Section):
+class McpSettings(AddedSection):
     """What a planning agent may do, and whose tools it may call."""
 
     # Other programs use the prefix MCP__ too.

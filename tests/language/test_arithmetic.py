@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.agent.calculator import LONGEST, calculate
 from ragstone.core.errors import InputError
+from ragstone.language.arithmetic import LONGEST, calculate
 
 NUMBERS = st.decimals(-(10**12), 10**12, places=4)
 

@@ -7,7 +7,6 @@ import uuid
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from ragstone.agent.tool_calls import CallResult, ToolCalls
 from ragstone.answer.thoughts import ThoughtStream
 from ragstone.core.errors import RagstoneError, ToolsUnavailable, Unavailable
 from ragstone.core.events import StageEnded, StageStarted
@@ -17,6 +16,7 @@ from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit
 from ragstone.language.code_blocks import TOOL_OUTPUT, fence_text
 from ragstone.language.tokens import cut_to_budget
+from ragstone.plugins.agent.tool_calls import CallResult, ToolCalls
 from ragstone.ports import Adapters, Conversing
 
 CALL = "tool"

@@ -4,15 +4,21 @@ import logging
 from contextlib import AbstractAsyncContextManager
 
 from ragstone.core.errors import ConfigError, ToolsUnavailable
+from ragstone.local.added import AdapterParts
+from ragstone.plugins.agent.settings import McpSettings
 from ragstone.ports import Toolbox, ToolSession
-from ragstone.settings import McpSettings
 
 log = logging.getLogger(__name__)
 
 MISSING = "tools over MCP need the MCP client: pip install 'ragstone[mcp]'."
 
 
-def toolbox(settings: McpSettings) -> Toolbox | None:
+def open_toolbox(parts: AdapterParts) -> Toolbox | None:
+    """The gateway, None if it is off; raises ConfigError."""
+    return make_toolbox(McpSettings.of(parts.settings))
+
+
+def make_toolbox(settings: McpSettings) -> Toolbox | None:
     """The gateway, None if it is off; raises ConfigError."""
     if not settings.mcp_enabled:
         return None
@@ -21,7 +27,7 @@ def toolbox(settings: McpSettings) -> Toolbox | None:
             "MCP__MCP_ENABLED is true, but MCP__GATEWAY is empty: set its address, or a command."
         )
     try:
-        from ragstone.agent.tools.gateway import McpGateway
+        from ragstone.plugins.agent.tools.gateway import McpGateway
     except ImportError:
         # Only questions need the tools: everything else goes on without them.
         log.warning("MCP__MCP_ENABLED is true, but %s", MISSING)

@@ -8,6 +8,7 @@ from ragstone.core.events import Token
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
+from ragstone.recipes.stages import AddedStage
 
 
 class CutShort(Stage):
@@ -29,3 +30,8 @@ class CutShort(Stage):
             await emit(Token(more))
         answer = replace(answer, text=answer.text + more)
         return Step(replace(turn, answer=answer), "said", turn.cut_short)
+
+
+PLACE = AddedStage(
+    CutShort, before="cite", make=lambda key: CutShort() if key.variant == "tools" else None
+)

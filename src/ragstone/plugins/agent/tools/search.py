@@ -3,11 +3,13 @@
 import logging
 import time
 
-from ragstone.agent import search_tools
 from ragstone.core.errors import IndexUnavailable, ToolsUnavailable
 from ragstone.core.foreign_passages import foreign_hit
 from ragstone.core.turn import Ask, Hit, Plan
-from ragstone.ports import Retriever, Toolbox
+from ragstone.local.added import AdapterParts
+from ragstone.plugins.agent import search_tools
+from ragstone.plugins.agent.tools.configured import open_toolbox
+from ragstone.ports import Retriever, Toolbox, ToolSearch
 from ragstone.ports.answering import RESULT_CHARS
 
 log = logging.getLogger(__name__)
@@ -56,3 +58,9 @@ class GatewaySearch:
         if not hits and returned.text.strip() and returned.data not in search_tools.EMPTY:
             hits = (foreign_hit(ask, 0, tool.name, returned.text, 1.0, {}),)
         return list(hits)
+
+
+def open_tool_search(parts: AdapterParts) -> ToolSearch | None:
+    """The search of the gateway of the settings, None if there is none; raises ConfigError."""
+    toolbox = open_toolbox(parts)
+    return GatewaySearch(toolbox, parts.retriever) if toolbox else None

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.agent import search_tools
-from ragstone.agent.built_in import BuiltInTool, ToolContext
-from ragstone.agent.calculator import Calculator
-from ragstone.agent.call_reports import CallReports
-from ragstone.agent.gathered import Gathered
-from ragstone.agent.section_tool import ReadSection
 from ragstone.core.errors import InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Hit, Turn
+from ragstone.plugins.agent import search_tools
+from ragstone.plugins.agent.calculator import Calculator
+from ragstone.plugins.agent.call_reports import CallReports
+from ragstone.plugins.agent.gathered import Gathered
+from ragstone.plugins.agent.section_tool import ReadSection
 from ragstone.ports import Adapters, ToolSession
 from ragstone.registry import Registry
+from ragstone.retrieve.built_in_tools import BuiltInTool, ToolContext
 from ragstone.retrieve.local_search import LocalSearch
 
 LOCAL_SEARCH = "local_search"

@@ -8,6 +8,7 @@ theirs is asked of the index, so an ingest that was cut off goes on where it was
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import QUESTION, Chunk, answer_id, question_id, revision
@@ -19,6 +20,7 @@ from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import parse_lines, parse_list
 from ragstone.language.templates import choose_by_language, fill_places, load_shipped
 from ragstone.language.words import words
+from ragstone.local.added import EnricherParts
 from ragstone.ports import Catalog, ChunkIndex, Completer, Templates
 
 PROMPT = "hypothetical_questions"
@@ -44,23 +46,33 @@ SHOWN = 6_000
 
 @dataclass(frozen=True, slots=True)
 class QuestionMaker:
-    """Has `model` think of at most `most` questions about each chunk."""
+    """`Enricher`: has `model` think of at most `most` questions about each chunk."""
 
     index: ChunkIndex
     catalog: Catalog
-    model: Completer
     templates: Templates
+    model: Completer | None
     most: int
 
-    async def make(self, collection: Collection, tracker: Tracker) -> None:
+    # Nothing is taken over from a former version: another text asks for other questions.
+    reads_former: ClassVar[bool] = False
+
+    def wake(self, collection: Collection) -> None:
+        """Questions cost calls of a model, so only an ingest makes them."""
+
+    async def make(self, collection: Collection, tracker: Tracker) -> bool:
         """Make what lacks in a collection. Where the model fails the rest is left for the next
         ingest, and a note says so."""
+        model = self.model
+        if model is None:
+            tracker.note("INGEST__QUESTIONS has no effect: no chat model is set (LLM__MODEL).")
+            return False
         waiting = await self._list_waiting(collection)
         made, asked, usage, failure = 0, 0, Usage(), ""
         while asked < len(waiting) and not failure:
             ids = waiting[asked : asked + AT_A_TIME]
             chunks = (await self.index.fetch(collection, ids)).values()
-            said = await asyncio.gather(*(self._about(chunk) for chunk in chunks))
+            said = await asyncio.gather(*(self._about(chunk, model) for chunk in chunks))
             questions = [question for item in said for question in item.questions]
             if questions:
                 await upsert_made(self.index, self.catalog, collection, questions)
@@ -69,13 +81,17 @@ class QuestionMaker:
             made, asked, usage = made + len(questions), asked + len(ids), usage + spent
             failure = next((item.failure for item in said if item.failure), "")
         if waiting:
-            tracker.note(_report_line(self.model.name, made, asked, usage))
+            tracker.note(_report_line(model.name, made, asked, usage))
         if failure:
             left = len(waiting) - asked
             tracker.note(
                 f"No questions were made about {left:,} further passages: {failure} Ingest again "
                 "to go on."
             )
+        return True
+
+    async def aclose(self) -> None:
+        """Nothing works in the background."""
 
     async def _list_waiting(self, collection: Collection) -> list[str]:
         """The chunks that answer now and have no question."""
@@ -87,20 +103,29 @@ class QuestionMaker:
             chunks += [item.chunk_id for item in batch if item.revision in live and _is_asked(item)]
         return [chunk for chunk in chunks if chunk not in known]
 
-    async def _about(self, chunk: Chunk) -> "_Thought":
+    async def _about(self, chunk: Chunk, model: Completer) -> "_Thought":
         own = choose_by_language(
             await self.templates.texts(chunk.tenant), PROMPT, lambda: chunk.language
         )
         rules = fill_places(own or load_shipped(PROMPT) or "", count=str(self.most)).strip()
         text = fence_text("passage", chunk.searchable[:SHOWN])
         try:
-            said = await self.model.complete(rules, text, REPLY_TOKENS * self.most)
+            said = await model.complete(rules, text, REPLY_TOKENS * self.most)
         except RagstoneError as error:
             return _Thought(failure=error.message)
         found = parse_list(said.text, "questions") or [
             line for line in parse_lines(said.text) if line.endswith(("?", "？", "؟"))
         ]
         return _Thought(tuple(_chunks(chunk, found[: self.most])), said.usage)
+
+
+def open_maker(parts: EnricherParts) -> QuestionMaker | None:
+    """Make what has the questions thought of, None where none are wanted."""
+    adapters, most = parts.adapters, parts.settings.ingest.questions
+    if not most:
+        return None
+    model = adapters.completer
+    return QuestionMaker(adapters.index, adapters.catalog, adapters.templates, model, most)
 
 
 @dataclass(frozen=True, slots=True)

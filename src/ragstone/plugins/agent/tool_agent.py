@@ -7,14 +7,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.agent.call_reports import CallReports
-from ragstone.agent.tool_calls import ToolCalls
-from ragstone.agent.tool_loop import ToolLimits, ToolLoop
 from ragstone.core.errors import ToolsUnavailable
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.plugins.agent.call_reports import CallReports
+from ragstone.plugins.agent.settings import McpSettings
+from ragstone.plugins.agent.tool_calls import ToolCalls
+from ragstone.plugins.agent.tool_loop import ToolLimits, ToolLoop
 from ragstone.ports import Adapters, Conversing, ToolSession
 from ragstone.ports.answering import CALL_SECONDS, RESULT_CHARS
+from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.local_search import LocalSearch
 
 log = logging.getLogger(__name__)
@@ -116,3 +118,15 @@ async def _open_session(
     except ToolsUnavailable as error:
         log.warning("A question is answered without the gateway's tools: %s", error)
         return None, str(error)
+
+
+def _make_stage(key: RecipeKey) -> ToolAgent | None:
+    if key.variant != "tools":
+        return None
+    # Calls end by their own limits, so that the agent's own is reached only if one of them fails.
+    waits = MOST_ROUNDS * (APPROVAL_SECONDS + CALL_SECONDS)
+    cost = McpSettings.of(key.settings).max_cost
+    return ToolAgent(timeout=300.0 + WORK_SECONDS + waits, cost=cost)
+
+
+PLACE = AddedStage(ToolAgent, around=("search_subqueries", "expand"), make=_make_stage)

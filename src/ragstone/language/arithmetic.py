@@ -17,11 +17,8 @@ from decimal import (
     InvalidOperation,
     Overflow,
 )
-from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.errors import InputError
-from ragstone.core.tool import Tool
 
 LONGEST = 500
 """Characters of an expression."""
@@ -104,30 +101,6 @@ def calculate(expression: str) -> Calculated:
     except (DecimalException, RecursionError) as error:
         raise InputError("It has no result among the decimal numbers.") from error
     return Calculated(value, not context.flags[Inexact])
-
-
-@dataclass(frozen=True)
-class Calculator:
-    """Arithmetic with exact decimals."""
-
-    tool: Tool = Tool(
-        "calculator",
-        f"Computes a number exactly: + - * / // % ** and {', '.join(FUNCTIONS)}.",
-        {
-            "type": "object",
-            "properties": {"expression": {"type": "string", "description": "Like (3 + 4) * 2."}},
-            "required": ["expression"],
-        },
-        changes=False,
-    )
-    of_documents: bool = False
-
-    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
-        expression = text_argument(arguments, "expression")
-        found = calculate(expression)
-        equals = "=" if found.exact else "is about"
-        said = f"{' '.join(expression.split())} {equals} {found.text}"
-        return ToolFinding(said, said, output=said)
 
 
 class _Reader:

@@ -2,11 +2,14 @@
 own (the extra `mcp`)."""
 
 import asyncio
+import json
 import logging
+import re
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
@@ -14,15 +17,15 @@ from urllib.parse import quote, urlsplit
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents
 
 from ragstone import __version__
-from ragstone.agent.tools.listing import Listed, collect_tools
-from ragstone.agent.tools.results import read_result
 from ragstone.core.errors import ConfigError, ToolsUnavailable
 from ragstone.core.tool import Tool
+from ragstone.language.unicode import replace_surrogates, replace_value_surrogates
+from ragstone.plugins.agent.settings import McpSettings
 from ragstone.ports import Returned, ToolSession
 from ragstone.ports.answering import CALL_SECONDS, RESULT_CHARS
-from ragstone.settings import McpSettings
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,29 @@ MOST_BYTES = 32_000_000
 
 ORGANISATION_VARIABLE = "MCP_ORG"
 """In which variable a program is told the organisation."""
+
+WRAPPED = ("result", "results", "documents", "data")
+"""Under which name servers put what must be in an object, a list or a text."""
+
+MOST_JSON = 2_000_000
+"""Longest text that is read as JSON."""
+
+NAME_CHARS = 64
+"""Longest name of a tool that OpenAI's API takes."""
+
+DESCRIPTION_CHARS = 1000
+SCHEMA_CHARS = 10_000
+"""A tool whose arguments take more to describe is not offered."""
+
+_ODD = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The tools by the names that they are offered under, and what those mean at the gateway."""
+
+    tools: tuple[Tool, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 class McpGateway:
@@ -305,3 +331,70 @@ def _forget_old(times: dict[str, float]) -> None:
     now = time.monotonic()
     for name in [name for name, until in times.items() if until <= now]:
         del times[name]
+
+
+def read_result(result: CallToolResult, most: int) -> Returned:
+    """The text of the result, at most so many characters, and its data."""
+    parts = [part for block in result.content if (part := _block_text(block))]
+    text = "\n".join(parts)
+    data = result.structured_content
+    if data is None and len(text) <= MOST_JSON:
+        rows = [_json(part) for part in parts]
+        data = rows if len(rows) > 1 and None not in rows else _json(text)
+    data = _unwrap(data)
+    if isinstance(data, str) and len(data) <= MOST_JSON:
+        data = _unwrap(_json(data))
+    kept = replace_surrogates(text[: most + 1])[:most]
+    return Returned(kept, replace_value_surrogates(data), bool(result.is_error), len(text))
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, TextContent):
+        return block.text
+    if isinstance(block, EmbeddedResource) and isinstance(block.resource, TextResourceContents):
+        return block.resource.text
+    return ""
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unwrap(data: Any) -> Any:
+    """What stands in the object that a server puts around a list or a text."""
+    if isinstance(data, dict):
+        for name in WRAPPED:
+            inside = data.get(name)
+            if isinstance(inside, list) or (len(data) == 1 and isinstance(inside, str | dict)):
+                return _unwrap(inside)
+    return data
+
+
+def collect_tools(found: Sequence[Any], read_only: Collection[str] = ()) -> Listed:
+    """The tools of MCP's list that can be offered, each under a name of its own. Those whose names
+    are `read_only` change nothing, whatever they say."""
+    tools, names = list[Tool](), dict[str, str]()
+    for item in found:
+        schema = item.input_schema
+        name = _ODD.sub("_", item.name)[:NAME_CHARS]
+        if not name or name in names or len(json.dumps(schema, default=str)) > SCHEMA_CHARS:
+            continue
+        description = replace_surrogates(" ".join((item.description or "").split()))[
+            :DESCRIPTION_CHARS
+        ]
+        changes = False if item.name in read_only else _changes(item.annotations)
+        tools.append(Tool(name, description, schema, changes))
+        names[name] = item.name
+    return Listed(tuple(tools), names)
+
+
+def _changes(annotations: Any) -> bool | None:
+    """Whether a tool says that it changes anything, None where it says neither."""
+    if annotations is None:
+        return None
+    if annotations.destructive_hint:
+        return True
+    return None if annotations.read_only_hint is None else not annotations.read_only_hint

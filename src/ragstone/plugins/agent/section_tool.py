@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.chunk import Chunk, join_chunks
 from ragstone.core.document import cut_blocks, encode_blocks
 from ragstone.core.errors import InputError
@@ -12,6 +11,7 @@ from ragstone.core.filters import OWN_TEXT, And, AnyOf, Filter, Or, Range, eq
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Hit
 from ragstone.ports import find_collection
+from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.searching import visible
 
 MOST_CHUNKS = 3_000

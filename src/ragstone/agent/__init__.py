@@ -1,1 +1,0 @@
-"""A chat model that calls tools."""

@@ -1,0 +1,22 @@
+"""A chat model that searches and calls tools until it can answer."""
+
+from ragstone.registry import Extension, Plugin
+
+PLUGIN = Plugin(
+    "A chat model that searches and calls tools until it can answer.",
+    {
+        "adapters": {
+            "approvals": Extension(f"{__name__}.approvals:open_approvals"),
+            "toolbox": Extension(f"{__name__}.tools.configured:open_toolbox"),
+            "tool_search": Extension(f"{__name__}.tools.search:open_tool_search"),
+        },
+        "settings": {
+            "mcp": Extension(f"{__name__}.settings:McpSettings", "Tools of other servers.")
+        },
+        "stages": {
+            "tool_agent": Extension(f"{__name__}.tool_agent:PLACE"),
+            "cut_short": Extension(f"{__name__}.cut_short:PLACE"),
+        },
+    },
+    points=(f"{__name__}.tool_calls:TOOLS",),
+)
