@@ -4,7 +4,7 @@ import logging
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -30,7 +30,7 @@ from ragstone.core.errors import (
     Unauthorized,
     UnknownPerson,
 )
-from ragstone.core.records import Person
+from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
 from ragstone.local.keys import FRESH, MOST_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
 from ragstone.ports import (
@@ -136,6 +136,8 @@ class LocalPeople:
             )
         else:
             await self._find(principal, name, admin=True)
+        if stored.person.origin != "here":
+            raise Conflict(f"{name!r} has no password here: a directory knows this account.")
         await self._store.end_tokens(tenant, name, ("invitation",))
         secret = await self._add_token("invitation", stored, days * DAY)
         view = await self._view(stored)
@@ -150,6 +152,7 @@ class LocalPeople:
         groups: Sequence[str] | None,
         collections: Sequence[str] | None,
         same_user: bool,
+        origin: Origin = "here",
     ) -> StoredPerson:
         if not _NAME.fullmatch(name) or name in RESERVED:
             raise InputError(
@@ -172,6 +175,7 @@ class LocalPeople:
             await self._collection_ids(principal.tenant, reach),
             role or "reader",
             self._clock(),
+            origin,
         )
         if not await self._store.add(StoredPerson(person)):
             raise Conflict(f"There is an account {name!r} already.")
@@ -218,7 +222,12 @@ class LocalPeople:
 
     async def remove(self, principal: Principal, name: str) -> int:
         person = (await self._find(principal, name, admin=True)).person
+        # Before the account: what is cut off in between can be done again.
+        revoked = await self._revoke_keys(person)
         await self._store.remove(person.tenant, person.name)
+        return revoked
+
+    async def _revoke_keys(self, person: Person) -> int:
         keys = [
             key
             for key in await self._keys.list_all(person.tenant)
@@ -227,6 +236,47 @@ class LocalPeople:
         for key in keys:
             await self._keys.revoke(person.tenant, key.id)
         return len(keys)
+
+    async def provide(
+        self,
+        principal: Principal,
+        name: str,
+        origin: Origin,
+        *,
+        new: bool = False,
+        display: str | None = None,
+        role: Role | None = None,
+        joins: Sequence[str] = (),
+        leaves: Sequence[str] = (),
+        active: bool | None = None,
+        profile: Mapping[str, Any] | None = None,
+    ) -> PersonView:
+        name = normalize_name(name)
+        _check(principal, display, role, joins, None)
+        stored = await self._store.find(principal.tenant, name)
+        if stored is not None and (new or stored.person.origin != origin):
+            raise Conflict(f"There is an account {name!r} already.")
+        if stored is None:
+            stored = await self._make(principal, name, display, role, joins, None, True, origin)
+        given = {"display": display, "role": role, "active": active}
+        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+
+        def change(old: StoredPerson) -> StoredPerson:
+            kept = [group for group in old.person.groups if group not in leaves]
+            groups = tuple(dict.fromkeys((*kept, *joins)))
+            person = replace(old.person, groups=groups, **values)
+            return replace(old, person=person, profile=old.profile if profile is None else profile)
+
+        ends: Sequence[TokenKind] = ()
+        if active is False:
+            await self._revoke_keys(stored.person)
+            ends = ("session", "device")
+        elif role not in (None, stored.person.role):
+            ends = ("session",)
+        changed = await self._edit(stored, change, ends)
+        if changed is None:
+            raise UnknownPerson(name)
+        return await self._view(changed)
 
     async def sessions(
         self, principal: Principal, name: str, *, admin: bool = False
@@ -297,8 +347,14 @@ class LocalPeople:
             self._any_until = now + FRESH
         return self._any
 
-    async def has_account(self, tenant: str, name: str) -> bool:
-        return await self.exist() and await self._store.find(tenant, name) is not None
+    async def find_account(self, tenant: str, name: str) -> Person | None:
+        stored = (
+            await self._store.find(tenant, normalize_name(name)) if await self.exist() else None
+        )
+        if stored is None:
+            return None
+        [person] = await name_collections(self._names, [stored.person])
+        return person
 
     async def sign_in(self, given: SignInTry) -> OpenedSession:
         (tenant, name), now = split_name(given.name, self._tenant), self._clock()
@@ -315,7 +371,7 @@ class LocalPeople:
         stored = await self._store.find(tenant, name)
         # The same for a name that nobody has: neither words nor time tell.
         is_right = await self._passwords.match(given.password, stored.password if stored else "")
-        if stored is None or not is_right:
+        if stored is None or not is_right or not stored.person.active:
             raise Unauthorized(WRONG)
         if stored.totp:
             if not given.code:
@@ -355,7 +411,7 @@ class LocalPeople:
     async def whose(self, session: str) -> Person | None:
         now = self._clock()
         found = await self._store.find_token(digest(session), "session", now)
-        if found is None:
+        if found is None or not found[1].person.active:
             return None
         token, stored = found
         if now - token.used_at >= USED_SECONDS:
@@ -465,6 +521,9 @@ class LocalPeople:
             bool(stored.totp),
             max(invited, default=None),
             max(used, default=None),
+            person.origin,
+            person.active,
+            stored.profile,
         )
 
 

@@ -32,6 +32,7 @@ ACCOUNT_ACTIVITIES = {
     "keys.revoke": 6,
     "people.invite": 1,
     "people.change": 99,
+    "people.provide": 99,
     "people.sign_out": 99,
     "people.set_password": 3,
     "people.remove": 6,
@@ -76,7 +77,7 @@ KINDS: Mapping[Kind, frozenset[str]] = {
         "sources.change sources.sync conversations.rename conversations.take_in feedback.give "
         "settings.put settings.unset prompts.put prompts.rollback prompts.reset jobs.submit "
         "jobs.cancel jobs.pause jobs.resume jobs.retry jobs.pause_kind jobs.resume_kind "
-        "people.invite people.change people.sign_out people.set_password "
+        "people.invite people.change people.provide people.sign_out people.set_password "
         "people.set_second_factor people.end_second_factor keys.create keys.rotate put_topics "
         "remove_topics clear_cache rebuild_cache approve "
         "maintenance.restore maintenance.examine evaluation.put_set evaluation.start "
@@ -97,7 +98,7 @@ UNRECORDED = _set_of(
     "prompts.list_all prompts.get prompts.check prompts.versions prompts.diff jobs.get jobs.list "
     "jobs.watch jobs.kinds keys.list_all keys.whose keys.widget keys.session keys.exist "
     "keys.end_session keys.has_ended keys.require_credentials people.list people.show "
-    "people.sessions people.begin_second_factor people.exist people.has_account "
+    "people.sessions people.begin_second_factor people.exist people.find_account "
     "people.read_invitation people.whose people.end_session "
     "stop collections collection documents embed suggest topics "
     "check_topics cache_figures store_figures models check_models overview ready comments.show "

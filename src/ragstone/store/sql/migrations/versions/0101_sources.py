@@ -80,6 +80,9 @@ def upgrade() -> None:
         sa.Column("totp", TEXT, nullable=False),
         sa.Column("totp_step", sa.BigInteger(), nullable=False),
         sa.Column("recovery", sa.JSON(), nullable=False),
+        sa.Column("origin", TEXT, nullable=False),
+        sa.Column("active", sa.Boolean(), nullable=False),
+        sa.Column("profile", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "user", name="pk_people"),
     )
     op.create_table(
@@ -101,6 +104,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("digest", name="pk_person_tokens"),
     )
     op.create_index("ix_person_tokens_tenant_user", "person_tokens", ["tenant", "user"])
+    op.create_table(
+        "directory_groups",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("external_id", TEXT, nullable=False),
+        sa.Column("created_at", sa.Double(), nullable=False),
+        sa.Column("changed_at", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_directory_groups"),
+    )
+    op.create_index(
+        "ix_directory_groups_tenant_name", "directory_groups", ["tenant", "name"], unique=True
+    )
     op.create_table(
         "sign_in_tries",
         sa.Column("name", TEXT, nullable=False),
