@@ -93,8 +93,9 @@ def test_a_store_without_its_client_says_what_to_install(
             "oidc",
         ),
         ("opentelemetry.exporter", {"TELEMETRY__ENDPOINT": NOWHERE}, "telemetry"),
+        ("scim2_models", {"SCIM__TOKEN": "x" * 32}, "scim"),
     ],
-    ids=["oidc", "telemetry"],
+    ids=["oidc", "telemetry", "scim"],
 )
 def test_a_server_without_an_extra_says_what_to_install(
     tmp_path: Path, module: str, variables: dict[str, str], extra: str
