@@ -28,6 +28,7 @@ from ragstone.core.errors import (
     RagstoneError,
     TooManyRequests,
     Unauthorized,
+    Unavailable,
     UnknownPerson,
 )
 from ragstone.core.records import Origin, Person
@@ -40,6 +41,7 @@ from ragstone.ports import (
     StoredPerson,
     TokenKind,
 )
+from ragstone.ports.directories import Directory, DirectoryEntry
 from ragstone.service.people import (
     INVITATION_DAYS,
     Invitation,
@@ -77,6 +79,17 @@ WRONG = "Name, password or code is not right."
 NOT_INVITED = "This invitation does not count any more. Ask an administrator for another."
 
 
+CHECK_SECONDS = 300.0
+"""After which a directory is asked again whether it knows who has a session."""
+
+CHECKED, TRIED = "checked_at", "tried_at"
+"""Keys of the profile: when a directory last knew the person, and when it was last asked."""
+
+
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and name not in RESERVED
+
+
 def normalize_name(name: str) -> str:
     """A name as it is stored, whatever width and case it is typed in."""
     return unicodedata.normalize("NFKC", name).strip().lower()
@@ -102,12 +115,14 @@ class LocalPeople:
         keys: LocalKeys,
         tenant: str,
         clock: Callable[[], float] = state_time,
+        directories: Sequence[Directory] = (),
     ) -> None:
         self._store = store
         self._names = names
         self._keys = keys
         self._tenant = tenant
         self._clock = clock
+        self._directories = directories
         self._passwords = Passwords()
         self._any, self._any_until = False, 0.0
 
@@ -154,7 +169,7 @@ class LocalPeople:
         same_user: bool,
         origin: Origin = "here",
     ) -> StoredPerson:
-        if not _NAME.fullmatch(name) or name in RESERVED:
+        if not _is_name(name):
             raise InputError(
                 "Not a valid name: use 1 to 100 letters from a to z, digits and any of . _ @ + - "
                 f"behind the first, and none of {', '.join(sorted(RESERVED))}."
@@ -341,6 +356,8 @@ class LocalPeople:
         await self._edit(stored, lambda old: replace(old, totp="", recovery=()))
 
     async def exist(self) -> bool:
+        if self._directories:
+            return True
         now = self._clock()
         if not 0 <= self._any_until - now <= FRESH:
             self._any = await self._store.any()
@@ -371,6 +388,9 @@ class LocalPeople:
         stored = await self._store.find(tenant, name)
         # The same for a name that nobody has: neither words nor time tell.
         is_right = await self._passwords.match(given.password, stored.password if stored else "")
+        if stored is None or stored.person.origin == "directory":
+            stored = await self._check_directories(tenant, name, given.password)
+            is_right = stored is not None
         if stored is None or not is_right or not stored.person.active:
             raise Unauthorized(WRONG)
         if stored.totp:
@@ -379,7 +399,7 @@ class LocalPeople:
             if await self._edit(stored, lambda old: _use_code(old, given.code, now)) is None:
                 raise Unauthorized(WRONG)
         await self._store.forgive(counter, "" if is_known else at_address)
-        if needs_rehash(stored.password):
+        if stored.password and needs_rehash(stored.password):
             hashed = await self._passwords.hash(given.password)
             await self._edit(stored, lambda old: replace(old, password=hashed))
             stored = replace(stored, password=hashed)
@@ -414,6 +434,11 @@ class LocalPeople:
         if found is None or not found[1].person.active:
             return None
         token, stored = found
+        if stored.person.origin == "directory":
+            checked = await self._check_again(stored, now)
+            if checked is None:
+                return None
+            stored = checked
         if now - token.used_at >= USED_SECONDS:
             try:
                 await self._store.touch(token.digest, now)
@@ -427,6 +452,60 @@ class LocalPeople:
         if found is not None:
             token = found[0]
             await self._store.end_tokens(token.tenant, token.user, ("session",), token.digest)
+
+    async def _check_directories(
+        self, tenant: str, name: str, password: str
+    ) -> StoredPerson | None:
+        """The account of whom a directory knows by this password, as it is known there now. Raises
+        Unavailable."""
+        if tenant != self._tenant or not password or not _is_name(name):
+            return None
+        for directory in self._directories:
+            entry = await directory.check(name, password)
+            if entry is not None:
+                # As with a first password: else all stays open to who has no credential.
+                await self._keys.require_credentials()
+                return await self._keep_entry(name, entry)
+        return None
+
+    async def _check_again(self, stored: StoredPerson, now: float) -> StoredPerson | None:
+        """The account of a session whose directory still knows it; None, and no session and key of
+        it counts, where it does not. While none answers, what was known counts for a day."""
+        person = stored.person
+        checked, tried = (stored.profile.get(key, 0.0) for key in (CHECKED, TRIED))
+        if now - tried < CHECK_SECONDS:
+            return stored
+        try:
+            for directory in self._directories:
+                entry = await directory.find(person.name)
+                if entry is not None:
+                    return await self._keep_entry(person.name, entry)
+        except Unavailable as error:
+            log.warning("A session was not checked: %s", error)
+            if now - checked > DAY:
+                return None
+            profile = {CHECKED: checked, TRIED: now}
+            return await self._edit(stored, lambda old: replace(old, profile=profile))
+        whose = Principal(person.tenant)
+        await self.provide(whose, person.name, "directory", active=False)
+        return None
+
+    async def _keep_entry(self, name: str, entry: DirectoryEntry) -> StoredPerson | None:
+        """Keep what a directory says of somebody. Groups that others gave do not stay."""
+        known = await self._store.find(self._tenant, name)
+        had = known.person.groups if known else ()
+        now = self._clock()
+        await self.provide(
+            Principal(self._tenant),
+            name,
+            "directory",
+            display=entry.display,
+            joins=entry.groups,
+            leaves=[group for group in had if group not in entry.groups],
+            active=True,
+            profile={CHECKED: now, TRIED: now},
+        )
+        return await self._store.find(self._tenant, name)
 
     async def _find_invited(self, secret: str) -> StoredPerson:
         found = await self._store.find_token(digest(secret), "invitation", self._clock())
