@@ -50,7 +50,7 @@ async def open_added(parts: AdapterParts) -> AsyncIterator[dict[str, Any]]:
 
 
 ADDED_DIRECTORIES: Registry[Any] = Registry(
-    "ragstone.directories", "directory of people", {}, makes=Directory
+    "ragstone.directories", "directory of people", {}, makes=object
 )
 """What knows passwords (`ports.directories.Directory`), made of the settings; None where it is not
 set up."""

@@ -18,11 +18,10 @@ from ldap3.core.exceptions import (
 )
 from ldap3.utils.conv import escape_filter_chars
 
-from ragstone.core.errors import ConfigError, Unavailable
+from ragstone.core.errors import Unavailable
 from ragstone.local.people import normalize_name
-from ragstone.plugins.ldap.settings import LdapPlace, LdapSettings, parse_place
+from ragstone.plugins.ldap.settings import LdapPlace, LdapSettings
 from ragstone.ports.directories import DirectoryEntry
-from ragstone.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -189,14 +188,3 @@ def _values(entry: Entry, attribute: str) -> list[str]:
         if name.casefold() == attribute.casefold():
             return [value.decode("utf-8", "replace") for value in values]
     return []
-
-
-def open_directory(settings: Settings) -> LdapDirectory | None:
-    """The directory of the settings, None for none. Raises ConfigError."""
-    section = LdapSettings.of(settings)
-    if not section.url:
-        return None
-    place = parse_place(section.url)
-    if place.bind_dn and not section.password.get_secret_value():
-        raise ConfigError("LDAP__URL names who searches: give the password in LDAP__PASSWORD.")
-    return LdapDirectory(place, section)

@@ -27,7 +27,7 @@ from ragstone.core.records import Origin
 from ragstone.core.turn import Principal
 from ragstone.local.people import normalize_name
 from ragstone.plugins.scim.contract import ProvisionedGroup, ScimService
-from ragstone.plugins.scim.models import Group, Member, User
+from ragstone.plugins.scim.models import Group, User, UserInGroup
 from ragstone.service.people import PeopleService, PersonView
 from ragstone.settings import AuthSettings
 
@@ -247,7 +247,7 @@ class Groups:
 
     def _group(self, group: ProvisionedGroup, people: Sequence[PersonView]) -> Group:
         members = [
-            Member(
+            UserInGroup(
                 value=user_id(view),
                 ref=f"{self._base}/Users/{user_id(view)}",
                 type="User",

@@ -46,7 +46,7 @@ class User(Resource[Any]):
     groups: Annotated[list[GroupMembership] | None, Mutability.read_only] = None
 
 
-class Member(ComplexAttribute):
+class UserInGroup(ComplexAttribute):
     """A user in a group."""
 
     value: Annotated[str | None, Mutability.immutable, CaseExact.true] = None
@@ -62,7 +62,7 @@ class Group(Resource[Any]):
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:Group")
 
     display_name: Annotated[str | None, Required.true, Uniqueness.server] = None
-    members: list[Member] | None = None
+    members: list[UserInGroup] | None = None
 
 
 PROVIDER = ScimProvider(
