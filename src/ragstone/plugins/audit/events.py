@@ -81,14 +81,15 @@ KINDS: Mapping[Kind, frozenset[str]] = {
         "people.set_second_factor people.end_second_factor keys.create keys.rotate put_topics "
         "remove_topics clear_cache rebuild_cache approve "
         "maintenance.restore maintenance.examine evaluation.put_set evaluation.start "
-        "vector_stores.put vector_stores.put_files verified.put quotas.put"
+        "vector_stores.put vector_stores.put_files verified.put quotas.put "
+        "scim.put_group"
     ),
     "export": _set_of("conversations.export evaluation.report report maintenance.back_up"),
     "delete": _set_of(
         "delete sources.remove conversations.delete conversations.remove conversations.forget "
         "keys.revoke people.remove jobs.clean evaluation.remove_set evaluation.remove_run "
         "vector_stores.drop vector_stores.remove_file vector_stores.delete_file verified.remove "
-        "quotas.remove"
+        "quotas.remove scim.remove_group"
     ),
 }
 UNRECORDED = _set_of(
@@ -104,7 +105,8 @@ UNRECORDED = _set_of(
     "check_topics cache_figures store_figures models check_models overview ready comments.show "
     "evaluation.sets evaluation.question_set evaluation.read_file evaluation.runs evaluation.run "
     "evaluation.outcomes evaluation.changes graph.show vector_stores.list_all vector_stores.find "
-    "vector_stores.files verified.list_all quotas.list_all quotas.mine"
+    "vector_stores.files verified.list_all quotas.list_all quotas.mine "
+    "scim.groups"
 )
 """Listings, figures, and what the server asks itself."""
 
