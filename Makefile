@@ -97,11 +97,11 @@ syslog:
 	  apt-get update -q && apt-get install -yq --no-install-recommends rsyslog; \
 	else echo "A test needs rsyslog, which only root can install: apt-get install rsyslog"; fi
 
-# Dovecot, Samba, and PHP for wikis (`nox -s wikis` unpacks those) are what sources read in tests. Without
-# them those are skipped, but fail in CI. Where Debian starts services, none of these is needed running.
-SERVERS := dovecot-imapd samba samba-vfs-modules php-cli php-intl php-mbstring php-sqlite3 php-xml
+# Dovecot, Samba, and PHP for wikis (`nox -s wikis` unpacks those) are what sources read in tests, slapd is
+# where people sign in. Without them those are skipped, but fail in CI. Where Debian starts services, none of these is needed running.
+SERVERS := dovecot-imapd slapd samba samba-vfs-modules php-cli php-intl php-mbstring php-sqlite3 php-xml
 servers:
-	@if [ -x /usr/sbin/dovecot ] && ls /usr/lib/*/samba/vfs/acl_tdb.so >/dev/null 2>&1 && \
+	@if [ -x /usr/sbin/dovecot ] && [ -x /usr/sbin/slapd ] && ls /usr/lib/*/samba/vfs/acl_tdb.so >/dev/null 2>&1 && \
 	  command -v smbd >/dev/null && php -m 2>/dev/null | grep -q pdo_sqlite; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -q && apt-get install -yq --no-install-recommends $(SERVERS); \

@@ -71,8 +71,8 @@ class NoPeople:
     async def exist(self) -> bool:
         return False
 
-    async def has_account(self, tenant: str, name: str) -> bool:
-        return False
+    async def find_account(self, tenant: str, name: str) -> Person | None:
+        return None
 
     async def whose(self, session: str) -> Person | None:
         return None

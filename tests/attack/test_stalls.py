@@ -147,7 +147,8 @@ OTHERS = {
     *("people.invite", "people.change", "people.remove", "people.sign_out", "people.sign_in"),
     *("people.set_password", "people.begin_second_factor", "people.set_second_factor"),
     *("people.end_second_factor", "people.accept", "people.end_session"),
-    *("keys.require_credentials", "people.exist", "people.has_account", "people.whose"),
+    *("keys.require_credentials", "people.exist", "people.find_account", "people.whose"),
+    *("people.provide", "scim.groups", "scim.put_group", "scim.remove_group"),
     *("people.read_invitation", "audit.events"),
     *("sources.add", "sources.change", "sources.kinds", "sources.sync", "sources.remove"),
     *(

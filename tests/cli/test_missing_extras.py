@@ -93,8 +93,10 @@ def test_a_store_without_its_client_says_what_to_install(
             "oidc",
         ),
         ("opentelemetry.exporter", {"TELEMETRY__ENDPOINT": NOWHERE}, "telemetry"),
+        ("scim2_models", {"SCIM__TOKEN": "x" * 32}, "scim"),
+        ("ldap3", {"LDAP__URL": "ldaps://127.0.0.1:9/dc=x"}, "ldap"),
     ],
-    ids=["oidc", "telemetry"],
+    ids=["oidc", "telemetry", "scim", "ldap"],
 )
 def test_a_server_without_an_extra_says_what_to_install(
     tmp_path: Path, module: str, variables: dict[str, str], extra: str

@@ -135,7 +135,7 @@ class Gate:
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
-                return await refuse_taken(self._people, named)
+                return await find_named(self._people, named)
         person = None if given else await self.session_person(headers)
         if person:
             return caller_of_person(person)
@@ -152,7 +152,7 @@ class Gate:
         caller = await self._tokens.caller(given)
         if await self._keys.has_ended(self._tokens.session(given)[0]):
             raise Unauthorized("You have signed out. Sign in again.")
-        return await refuse_taken(self._people, caller)
+        return await find_named(self._people, caller)
 
     async def session_person(self, headers: HeaderValues) -> Person | None:
         """The person whose session a browser shows."""
@@ -250,12 +250,28 @@ def _cookie(headers: HeaderValues) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-async def refuse_taken(people: PeopleService | None, caller: Caller) -> Caller:
-    """The caller whom others name; raises Unauthorized where an account has the name."""
+async def check_named(people: PeopleService | None, caller: Caller) -> Person | None:
+    """The provisioned account of whom others name, None without. Raises Unauthorized where another
+    account has the name, and where it is not active."""
     whose = caller.principal
-    if people and await people.has_account(whose.tenant, whose.user):
+    person = await people.find_account(whose.tenant, whose.user) if people else None
+    if person and person.origin != "provisioned":
         raise Unauthorized("An account here has your name. Sign in with its password.")
-    return caller
+    if person and not person.active:
+        raise Unauthorized("Your account is deactivated. Ask an administrator.")
+    return person
+
+
+async def find_named(people: PeopleService | None, caller: Caller) -> Caller:
+    """The caller whom others name: with the rights of the provisioned account, within the same
+    collections, where there is one. Raises Unauthorized as `check_named`."""
+    person = await check_named(people, caller)
+    if person is None:
+        return caller
+    named, reach = caller_of_person(person), person.collections
+    if caller.collections is not None:
+        reach = tuple(name for name in caller.collections if named.reaches(name))
+    return replace(named, collections=reach, key=caller.key)
 
 
 def caller_of_person(person: Person) -> Caller:

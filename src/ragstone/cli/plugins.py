@@ -29,6 +29,7 @@ POINTS = (
     "ragstone.cli.added_commands:COMMANDS",
     "ragstone.service.added:ADDED_SERVICES",
     "ragstone.local.added:ADDED_ADAPTERS",
+    "ragstone.local.added:ADDED_DIRECTORIES",
     "ragstone.local.added:ADDED_ENRICHERS",
     "ragstone.local.added:ADDED_WORK",
     "ragstone.local.observed:ADDED_OBSERVERS",

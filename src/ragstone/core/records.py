@@ -97,10 +97,17 @@ class ApiKey:
     sites: tuple[str, ...] | None = None
 
 
+Origin = Literal["here", "provisioned", "directory"]
+"""Where an account comes from. One that was made here signs in with a password that is kept here;
+a provisioned one by what others say of it (a token, a proxy); one of a directory with the password
+that the directory knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Somebody with an account. `name` is the user who asks and, with the password, who signs in;
-    `display` is what others see. `collections` are as a key's."""
+    `display` is what others see. `collections` are as a key's. One that is not `active` does not
+    sign in."""
 
     tenant: str
     name: str
@@ -109,6 +116,8 @@ class Person:
     collections: tuple[str, ...] | None
     role: Role
     created_at: float
+    origin: Origin = "here"
+    active: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ from ragstone.ingest.sources.run import SyncParts
 from ragstone.ingest.uploads import Originals
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.local.added import ServiceParts
+from ragstone.local.added import ServiceParts, added_directories
 from ragstone.local.collections import rename
 from ragstone.local.configured import Configured
 from ragstone.local.conversations import LocalConversations
@@ -152,7 +152,13 @@ class Ragstone:
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
-        self.people = LocalPeople(people, adapters.catalog, self.keys, configured.base.auth.tenant)
+        self.people = LocalPeople(
+            people,
+            adapters.catalog,
+            self.keys,
+            configured.base.auth.tenant,
+            directories=added_directories(configured.base),
+        )
         self._erasure = erasure(self.keys)
         self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)

@@ -14,6 +14,7 @@ from ragstone.jobs.runner import Work
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.removal import Removal
 from ragstone.ports import Adapters, ChunkIndex, Embedder, Retriever
+from ragstone.ports.directories import Directory
 from ragstone.registry import Registry
 from ragstone.settings import Settings
 
@@ -49,6 +50,19 @@ async def open_added(parts: AdapterParts) -> AsyncIterator[dict[str, Any]]:
             if hasattr(adapter, "aclose"):
                 stack.push_async_callback(adapter.aclose)
         yield made
+
+
+ADDED_DIRECTORIES: Registry[Any] = Registry(
+    "ragstone.directories", "directory of people", {}, makes=object
+)
+"""What knows passwords (`ports.directories.Directory`), made of the settings; None where it is not
+set up."""
+
+
+def added_directories(settings: Settings) -> list[Directory]:
+    """The directories of plugins and packages. Raises ConfigError."""
+    made = ADDED_DIRECTORIES.make_usable(ADDED_DIRECTORIES, "Nobody signs in by it.", settings)
+    return [directory for directory in made.values() if directory is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import logging
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -28,9 +28,10 @@ from ragstone.core.errors import (
     RagstoneError,
     TooManyRequests,
     Unauthorized,
+    Unavailable,
     UnknownPerson,
 )
-from ragstone.core.records import Person
+from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
 from ragstone.local.keys import FRESH, MOST_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
 from ragstone.ports import (
@@ -40,6 +41,7 @@ from ragstone.ports import (
     StoredPerson,
     TokenKind,
 )
+from ragstone.ports.directories import Directory, DirectoryEntry
 from ragstone.service.people import (
     INVITATION_DAYS,
     Invitation,
@@ -77,6 +79,17 @@ WRONG = "Name, password or code is not right."
 NOT_INVITED = "This invitation does not count any more. Ask an administrator for another."
 
 
+CHECK_SECONDS = 300.0
+"""After which a directory is asked again whether it knows who has a session."""
+
+CHECKED, TRIED = "checked_at", "tried_at"
+"""Keys of the profile: when a directory last knew the person, and when it was last asked."""
+
+
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and name not in RESERVED
+
+
 def normalize_name(name: str) -> str:
     """A name as it is stored, whatever width and case it is typed in."""
     return unicodedata.normalize("NFKC", name).strip().lower()
@@ -102,12 +115,14 @@ class LocalPeople:
         keys: LocalKeys,
         tenant: str,
         clock: Callable[[], float] = state_time,
+        directories: Sequence[Directory] = (),
     ) -> None:
         self._store = store
         self._names = names
         self._keys = keys
         self._tenant = tenant
         self._clock = clock
+        self._directories = directories
         self._passwords = Passwords()
         self._any, self._any_until = False, 0.0
 
@@ -136,6 +151,8 @@ class LocalPeople:
             )
         else:
             await self._find(principal, name, admin=True)
+        if stored.person.origin != "here":
+            raise Conflict(f"{name!r} has no password here: a directory knows this account.")
         await self._store.end_tokens(tenant, name, ("invitation",))
         secret = await self._add_token("invitation", stored, days * DAY)
         view = await self._view(stored)
@@ -150,8 +167,9 @@ class LocalPeople:
         groups: Sequence[str] | None,
         collections: Sequence[str] | None,
         same_user: bool,
+        origin: Origin = "here",
     ) -> StoredPerson:
-        if not _NAME.fullmatch(name) or name in RESERVED:
+        if not _is_name(name):
             raise InputError(
                 "Not a valid name: use 1 to 100 letters from a to z, digits and any of . _ @ + - "
                 f"behind the first, and none of {', '.join(sorted(RESERVED))}."
@@ -172,6 +190,7 @@ class LocalPeople:
             await self._collection_ids(principal.tenant, reach),
             role or "reader",
             self._clock(),
+            origin,
         )
         if not await self._store.add(StoredPerson(person)):
             raise Conflict(f"There is an account {name!r} already.")
@@ -218,7 +237,12 @@ class LocalPeople:
 
     async def remove(self, principal: Principal, name: str) -> int:
         person = (await self._find(principal, name, admin=True)).person
+        # Before the account: what is cut off in between can be done again.
+        revoked = await self._revoke_keys(person)
         await self._store.remove(person.tenant, person.name)
+        return revoked
+
+    async def _revoke_keys(self, person: Person) -> int:
         keys = [
             key
             for key in await self._keys.list_all(person.tenant)
@@ -227,6 +251,47 @@ class LocalPeople:
         for key in keys:
             await self._keys.revoke(person.tenant, key.id)
         return len(keys)
+
+    async def provide(
+        self,
+        principal: Principal,
+        name: str,
+        origin: Origin,
+        *,
+        new: bool = False,
+        display: str | None = None,
+        role: Role | None = None,
+        joins: Sequence[str] = (),
+        leaves: Sequence[str] = (),
+        active: bool | None = None,
+        profile: Mapping[str, Any] | None = None,
+    ) -> PersonView:
+        name = normalize_name(name)
+        _check(principal, display, role, joins, None)
+        stored = await self._store.find(principal.tenant, name)
+        if stored is not None and (new or stored.person.origin != origin):
+            raise Conflict(f"There is an account {name!r} already.")
+        if stored is None:
+            stored = await self._make(principal, name, display, role, joins, None, True, origin)
+        given = {"display": display, "role": role, "active": active}
+        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+
+        def change(old: StoredPerson) -> StoredPerson:
+            kept = [group for group in old.person.groups if group not in leaves]
+            groups = tuple(dict.fromkeys((*kept, *joins)))
+            person = replace(old.person, groups=groups, **values)
+            return replace(old, person=person, profile=old.profile if profile is None else profile)
+
+        ends: Sequence[TokenKind] = ()
+        if active is False:
+            await self._revoke_keys(stored.person)
+            ends = ("session", "device")
+        elif role not in (None, stored.person.role):
+            ends = ("session",)
+        changed = await self._edit(stored, change, ends)
+        if changed is None:
+            raise UnknownPerson(name)
+        return await self._view(changed)
 
     async def sessions(
         self, principal: Principal, name: str, *, admin: bool = False
@@ -291,14 +356,22 @@ class LocalPeople:
         await self._edit(stored, lambda old: replace(old, totp="", recovery=()))
 
     async def exist(self) -> bool:
+        if self._directories:
+            return True
         now = self._clock()
         if not 0 <= self._any_until - now <= FRESH:
             self._any = await self._store.any()
             self._any_until = now + FRESH
         return self._any
 
-    async def has_account(self, tenant: str, name: str) -> bool:
-        return await self.exist() and await self._store.find(tenant, name) is not None
+    async def find_account(self, tenant: str, name: str) -> Person | None:
+        stored = (
+            await self._store.find(tenant, normalize_name(name)) if await self.exist() else None
+        )
+        if stored is None:
+            return None
+        [person] = await name_collections(self._names, [stored.person])
+        return person
 
     async def sign_in(self, given: SignInTry) -> OpenedSession:
         (tenant, name), now = split_name(given.name, self._tenant), self._clock()
@@ -315,7 +388,10 @@ class LocalPeople:
         stored = await self._store.find(tenant, name)
         # The same for a name that nobody has: neither words nor time tell.
         is_right = await self._passwords.match(given.password, stored.password if stored else "")
-        if stored is None or not is_right:
+        if stored is None or stored.person.origin == "directory":
+            stored = await self._check_directories(tenant, name, given.password)
+            is_right = stored is not None
+        if stored is None or not is_right or not stored.person.active:
             raise Unauthorized(WRONG)
         if stored.totp:
             if not given.code:
@@ -323,7 +399,7 @@ class LocalPeople:
             if await self._edit(stored, lambda old: _use_code(old, given.code, now)) is None:
                 raise Unauthorized(WRONG)
         await self._store.forgive(counter, "" if is_known else at_address)
-        if needs_rehash(stored.password):
+        if stored.password and needs_rehash(stored.password):
             hashed = await self._passwords.hash(given.password)
             await self._edit(stored, lambda old: replace(old, password=hashed))
             stored = replace(stored, password=hashed)
@@ -355,9 +431,14 @@ class LocalPeople:
     async def whose(self, session: str) -> Person | None:
         now = self._clock()
         found = await self._store.find_token(digest(session), "session", now)
-        if found is None:
+        if found is None or not found[1].person.active:
             return None
         token, stored = found
+        if stored.person.origin == "directory":
+            checked = await self._check_again(stored, now)
+            if checked is None:
+                return None
+            stored = checked
         if now - token.used_at >= USED_SECONDS:
             try:
                 await self._store.touch(token.digest, now)
@@ -371,6 +452,60 @@ class LocalPeople:
         if found is not None:
             token = found[0]
             await self._store.end_tokens(token.tenant, token.user, ("session",), token.digest)
+
+    async def _check_directories(
+        self, tenant: str, name: str, password: str
+    ) -> StoredPerson | None:
+        """The account of whom a directory knows by this password, as it is known there now. Raises
+        Unavailable."""
+        if tenant != self._tenant or not password or not _is_name(name):
+            return None
+        for directory in self._directories:
+            entry = await directory.check(name, password)
+            if entry is not None:
+                # As with a first password: else all stays open to who has no credential.
+                await self._keys.require_credentials()
+                return await self._keep_entry(name, entry)
+        return None
+
+    async def _check_again(self, stored: StoredPerson, now: float) -> StoredPerson | None:
+        """The account of a session whose directory still knows it; None, and no session and key of
+        it counts, where it does not. While none answers, what was known counts for a day."""
+        person = stored.person
+        checked, tried = (stored.profile.get(key, 0.0) for key in (CHECKED, TRIED))
+        if now - tried < CHECK_SECONDS:
+            return stored
+        try:
+            for directory in self._directories:
+                entry = await directory.find(person.name)
+                if entry is not None:
+                    return await self._keep_entry(person.name, entry)
+        except Unavailable as error:
+            log.warning("A session was not checked: %s", error)
+            if now - checked > DAY:
+                return None
+            profile = {CHECKED: checked, TRIED: now}
+            return await self._edit(stored, lambda old: replace(old, profile=profile))
+        whose = Principal(person.tenant)
+        await self.provide(whose, person.name, "directory", active=False)
+        return None
+
+    async def _keep_entry(self, name: str, entry: DirectoryEntry) -> StoredPerson | None:
+        """Keep what a directory says of somebody. Groups that others gave do not stay."""
+        known = await self._store.find(self._tenant, name)
+        had = known.person.groups if known else ()
+        now = self._clock()
+        await self.provide(
+            Principal(self._tenant),
+            name,
+            "directory",
+            display=entry.display,
+            joins=entry.groups,
+            leaves=[group for group in had if group not in entry.groups],
+            active=True,
+            profile={CHECKED: now, TRIED: now},
+        )
+        return await self._store.find(self._tenant, name)
 
     async def _find_invited(self, secret: str) -> StoredPerson:
         found = await self._store.find_token(digest(secret), "invitation", self._clock())
@@ -465,6 +600,9 @@ class LocalPeople:
             bool(stored.totp),
             max(invited, default=None),
             max(used, default=None),
+            person.origin,
+            person.active,
+            stored.profile,
         )
 
 

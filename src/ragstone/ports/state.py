@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from ragstone.core.records import (
@@ -117,13 +117,15 @@ class KeyStore(Protocol):
 class StoredPerson:
     """An account with what shows its owner: `password` is a hash, empty until an invitation was
     accepted; `totp` the secret of the second factor, empty without, whose codes count after the
-    time step `totp_step`; `recovery` the digests of codes that stand in for it, each once."""
+    time step `totp_step`; `recovery` the digests of codes that stand in for it, each once;
+    `profile` what a directory told of its owner."""
 
     person: Person
     password: str = ""
     totp: str = ""
     totp_step: int = 0
     recovery: tuple[str, ...] = ()
+    profile: Mapping[str, Any] = field(default_factory=dict)
 
 
 TokenKind = Literal["session", "invitation", "device"]

@@ -1,13 +1,13 @@
 """People with accounts: who they are, what they may, and how they sign in."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
 from ragstone.core.caller import Role
-from ragstone.core.records import Person
+from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import require_role
 from ragstone.service.bounds import text
@@ -24,7 +24,8 @@ Days = Annotated[float, Field(gt=0, le=365)]
 @dataclass(frozen=True, slots=True)
 class PersonView:
     """An account as others see it. `has_password` says that the invitation was accepted,
-    `invited_until` when one that is open ends. Times are seconds since 1970."""
+    `invited_until` when one that is open ends; `profile` is what a directory told. Times are
+    seconds since 1970."""
 
     name: str
     display: str
@@ -37,6 +38,9 @@ class PersonView:
     second_factor: bool
     invited_until: float | None = None
     used_at: float | None = None
+    origin: Origin = "here"
+    active: bool = True
+    profile: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +225,29 @@ class PeopleService(Protocol):
         """Whether there is an account."""
         ...
 
-    async def has_account(self, tenant: str, name: str) -> bool:
-        """Whether somebody of this name has an account."""
+    async def find_account(self, tenant: str, name: str) -> Person | None:
+        """The account of whom others call so, in whatever case."""
+        ...
+
+    async def provide(
+        self,
+        principal: Principal,
+        name: Name,
+        origin: Origin,
+        *,
+        new: bool = False,
+        display: Name | None = None,
+        role: Role | None = None,
+        joins: Names = (),
+        leaves: Names = (),
+        active: bool | None = None,
+        profile: Mapping[str, Any] | None = None,
+    ) -> PersonView:
+        """Keep what a directory says of an account, and make it if there is none; what is not said
+        stays, and so do groups that it neither `joins` nor `leaves`. One that is not `active` any
+        more loses its sessions and the keys of its user at once. A name that anybody used here
+        before is taken as the same user's. Raises InputError, and Conflict for an account of
+        another origin, or for any where it must be `new`."""
         ...
 
     async def sign_in(self, given: SignInTry) -> OpenedSession:

@@ -32,6 +32,7 @@ ACCOUNT_ACTIVITIES = {
     "keys.revoke": 6,
     "people.invite": 1,
     "people.change": 99,
+    "people.provide": 99,
     "people.sign_out": 99,
     "people.set_password": 3,
     "people.remove": 6,
@@ -76,18 +77,19 @@ KINDS: Mapping[Kind, frozenset[str]] = {
         "sources.change sources.sync conversations.rename conversations.take_in feedback.give "
         "settings.put settings.unset prompts.put prompts.rollback prompts.reset jobs.submit "
         "jobs.cancel jobs.pause jobs.resume jobs.retry jobs.pause_kind jobs.resume_kind "
-        "people.invite people.change people.sign_out people.set_password "
+        "people.invite people.change people.provide people.sign_out people.set_password "
         "people.set_second_factor people.end_second_factor keys.create keys.rotate put_topics "
         "remove_topics clear_cache rebuild_cache approve "
         "maintenance.restore maintenance.examine evaluation.put_set evaluation.start "
-        "vector_stores.put vector_stores.put_files verified.put quotas.put"
+        "vector_stores.put vector_stores.put_files verified.put quotas.put "
+        "scim.put_group"
     ),
     "export": _set_of("conversations.export evaluation.report report maintenance.back_up"),
     "delete": _set_of(
         "delete sources.remove conversations.delete conversations.remove conversations.forget "
         "keys.revoke people.remove jobs.clean evaluation.remove_set evaluation.remove_run "
         "vector_stores.drop vector_stores.remove_file vector_stores.delete_file verified.remove "
-        "quotas.remove"
+        "quotas.remove scim.remove_group"
     ),
 }
 UNRECORDED = _set_of(
@@ -97,13 +99,14 @@ UNRECORDED = _set_of(
     "prompts.list_all prompts.get prompts.check prompts.versions prompts.diff jobs.get jobs.list "
     "jobs.watch jobs.kinds keys.list_all keys.whose keys.widget keys.session keys.exist "
     "keys.end_session keys.has_ended keys.require_credentials people.list people.show "
-    "people.sessions people.begin_second_factor people.exist people.has_account "
+    "people.sessions people.begin_second_factor people.exist people.find_account "
     "people.read_invitation people.whose people.end_session "
     "stop collections collection documents embed suggest topics "
     "check_topics cache_figures store_figures models check_models overview ready comments.show "
     "evaluation.sets evaluation.question_set evaluation.read_file evaluation.runs evaluation.run "
     "evaluation.outcomes evaluation.changes graph.show vector_stores.list_all vector_stores.find "
-    "vector_stores.files verified.list_all quotas.list_all quotas.mine"
+    "vector_stores.files verified.list_all quotas.list_all quotas.mine "
+    "scim.groups"
 )
 """Listings, figures, and what the server asks itself."""
 

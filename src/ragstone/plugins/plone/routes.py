@@ -14,7 +14,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.access.asking import ASKING
-from ragstone.access.gate import refuse_taken
+from ragstone.access.gate import check_named
 from ragstone.core.caller import GUEST, Caller
 from ragstone.core.errors import (
     ConfigError,
@@ -346,8 +346,8 @@ class VisitorCalls:
 
     async def answer(self, call: VisitorCall) -> Object:
         """What the visitor gets; raises what the services of the site raise."""
-        named = visiting(call.visitor, PloneSettings.of(self._settings))
-        caller = await refuse_taken(self._service.people, named)
+        caller = visiting(call.visitor, PloneSettings.of(self._settings))
+        await check_named(self._service.people, caller)
         ASKING.set(caller)
         match call.call:
             case "ask":

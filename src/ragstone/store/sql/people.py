@@ -16,7 +16,7 @@ from ragstone.store.sql.tables import metadata, people, person_tokens, sign_in_t
 FORGOTTEN_SECONDS = 3600.0
 """After which a try of a password counts no longer."""
 
-_OF_PERSON = ("password", "totp", "totp_step", "recovery")
+_OF_PERSON = ("password", "totp", "totp_step", "recovery", "profile")
 
 
 class SqlPeople:
@@ -207,7 +207,7 @@ def _to_row(stored: StoredPerson) -> dict[str, Any]:
     return (
         row
         | {key: getattr(stored, key) for key in _OF_PERSON}
-        | {"recovery": list(stored.recovery)}
+        | {"recovery": list(stored.recovery), "profile": dict(stored.profile)}
     )
 
 
@@ -217,5 +217,10 @@ def _to_person(row: Mapping[Any, Any]) -> StoredPerson:
     lists = {"groups": tuple(row["groups"]), "collections": None if reach is None else tuple(reach)}
     person = Person(**values | lists, name=row["user"])
     return StoredPerson(
-        person, row["password"], row["totp"], row["totp_step"], tuple(row["recovery"])
+        person,
+        row["password"],
+        row["totp"],
+        row["totp_step"],
+        tuple(row["recovery"]),
+        row["profile"],
     )

@@ -23,8 +23,9 @@ function Table({ heads, rows }) {
 }
 
 function state(person) {
+  if (!person.active) return t("Deactivated");
   if (person.invited_until) return t("Invited until {time}", { time: when(person.invited_until) });
-  return person.has_password ? t("Active") : t("Invitation ended");
+  return person.has_password || person.origin !== "here" ? t("Active") : t("Invitation ended");
 }
 
 const reach = (person) => person.collections?.join(", ") ?? t("All collections");
@@ -87,7 +88,7 @@ function OnePerson({ name }) {
   };
   return html`${all}<h2 dir="auto">${person.display}</h2><p class="dim">${person.name} · ${state(person)} ${person.second_factor && html`<span class="badge">${t("Authenticator")}</span>`}</p>
     <${Rights} key=${JSON.stringify(person)} person=${person} label=${t("Save")} send=${change} />
-    <p class="row"><${Button} icon="key" label=${person.has_password ? t("Invite to choose a new password") : t("Invite again")} onClick=${() => act(() => call("people.invite", { name }), (one) => { setMade(one); found.reload(); })} />
+    <p class="row">${person.origin === "here" && html`<${Button} icon="key" label=${person.has_password ? t("Invite to choose a new password") : t("Invite again")} onClick=${() => act(() => call("people.invite", { name }), (one) => { setMade(one); found.reload(); })} />`}
       ${person.second_factor && html`<${Button} label=${t("Turn the authenticator off")} onClick=${factor} />`}<${Button} icon="trash" kind="danger" label=${t("Remove the account")} onClick=${remove} /></p>
     ${made && html`<${Link} invitation=${made} />`}<${Sessions} name=${name} />`;
 }

@@ -66,7 +66,12 @@ from ragstone.store.sql.tables.operation import (
     topics,
     waiting_approvals,
 )
-from ragstone.store.sql.tables.people import people, person_tokens, sign_in_tries
+from ragstone.store.sql.tables.people import (
+    directory_groups,
+    people,
+    person_tokens,
+    sign_in_tries,
+)
 from ragstone.store.sql.tables.sources import source_items, source_runs, sources
 
 __all__ = [
@@ -76,6 +81,7 @@ __all__ = [
     "chunk_readings",
     "collections",
     "counters",
+    "directory_groups",
     "documents",
     "done_once",
     "editions",

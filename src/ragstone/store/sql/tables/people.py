@@ -1,6 +1,17 @@
 """Tables of accounts."""
 
-from sqlalchemy import JSON, BigInteger, Column, Double, ForeignKeyConstraint, Index, Integer, Table
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    Table,
+    true,
+)
 
 from ragstone.store.sql.tables.base import Text, metadata
 
@@ -18,9 +29,13 @@ people = Table(
     Column("totp", Text, nullable=False),
     Column("totp_step", BigInteger, nullable=False),
     Column("recovery", JSON, nullable=False),
+    Column("origin", Text, nullable=False, server_default=""),
+    Column("active", Boolean, nullable=False, server_default=true()),
+    Column("profile", JSON, nullable=False, server_default="{}"),
 )
 """Accounts. `password` is an argon2 hash, empty until the invitation is accepted; `totp` the secret
-of the second factor, empty without; `recovery` are digests of codes that stand in for it once."""
+of the second factor, empty without; `recovery` are digests of codes that stand in for it once;
+`profile` is what a directory told."""
 
 person_tokens = Table(
     "person_tokens",
@@ -37,6 +52,19 @@ person_tokens = Table(
     Index(None, "tenant", "user"),
 )
 """Sessions, invitations, and the browsers in which somebody has signed in."""
+
+directory_groups = Table(
+    "directory_groups",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("external_id", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("changed_at", Double, nullable=False),
+    Index(None, "tenant", "name", unique=True),
+)
+"""Groups that were provisioned; who is in one is told by the accounts."""
 
 sign_in_tries = Table(
     "sign_in_tries",

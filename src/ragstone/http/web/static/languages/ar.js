@@ -655,6 +655,7 @@ export default {
   "{unchanged} unchanged": "لم يتغير {unchanged}",
   "No documents": "لا مستندات",
   "Invited until {time}": "مدعو حتى {time}",
+  "Deactivated": "معطّل",
   "Active": "نشط",
   "Invitation ended": "انتهت الدعوة",
   "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "بعد تعيين أول كلمة مرور يحتاج الجميع إلى تسجيل الدخول أو إلى مفتاح: اجعل الحساب الأول لمسؤول.",

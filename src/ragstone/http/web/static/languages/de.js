@@ -655,6 +655,7 @@ export default {
   "{unchanged} unchanged": "{unchanged} unverändert",
   "No documents": "Keine Dokumente",
   "Invited until {time}": "Eingeladen bis {time}",
+  "Deactivated": "Deaktiviert",
   "Active": "Aktiv",
   "Invitation ended": "Einladung abgelaufen",
   "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "Sobald das erste Kennwort gesetzt ist, müssen sich alle anmelden oder einen Schlüssel haben: Das erste Konto sollte das einer Administratorin oder eines Administrators sein.",

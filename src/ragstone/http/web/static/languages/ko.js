@@ -655,6 +655,7 @@ export default {
   "{unchanged} unchanged": "{unchanged}개 그대로",
   "No documents": "문서 없음",
   "Invited until {time}": "{time}까지 초대됨",
+  "Deactivated": "비활성화됨",
   "Active": "활성",
   "Invitation ended": "초대 만료됨",
   "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "첫 비밀번호가 설정되면 모두 로그인하거나 키가 있어야 합니다. 첫 계정은 관리자 계정으로 만드세요.",

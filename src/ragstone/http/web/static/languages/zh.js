@@ -655,6 +655,7 @@ export default {
   "{unchanged} unchanged": "未变 {unchanged} 个",
   "No documents": "没有文档",
   "Invited until {time}": "邀请有效至 {time}",
+  "Deactivated": "已停用",
   "Active": "有效",
   "Invitation ended": "邀请已过期",
   "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "设置第一个密码之后，所有人都需要登录或使用密钥：请让第一个账户属于管理员。",

@@ -10,3 +10,6 @@ down_revision = "0100"
 
 def upgrade() -> None:
     create_tables(op.get_bind(), revision)
+    # They are declared, and of the next schema.
+    for name in ("origin", "active", "profile"):
+        op.drop_column("people", name)
