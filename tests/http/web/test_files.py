@@ -20,7 +20,7 @@ IMPORT = re.compile(r"""(?:^|[;}\s])(?:import|export)\b[^;'"]*?from\s*["'](\./[^
 TEXT = re.compile(r"""\bt\(\s*"((?:[^"\\]|\\.)*)\"""")
 TABLE = re.compile(
     r"^(?:export )?const (?:STAGES|STATES|FILE_STATES|LISTS|VERDICTS|ROLES|MEASURES|REASONS|"
-    r"KINDS|OUTCOMES)"
+    r"KINDS|OUTCOMES|SECTIONS|SINGULAR)"
     r" = \{(.*?)\};",
     re.M | re.S,
 )
@@ -123,7 +123,7 @@ def texts() -> set[str]:
         source = file.read_text(encoding="utf-8")
         found |= {json.loads(f'"{item}"') for item in TEXT.findall(source)}
         for table in TABLE.findall(source):
-            tabled |= set(re.findall(r'\w"?: "([^"]+)"', table))
+            tabled |= set(re.findall(r'[\w.?}]"?: "([^"]+)"', table))
     return found | tabled
 
 

@@ -595,6 +595,37 @@ class TestAdministering:
         app.click("Reset to the default text")
         app.until(lambda: app.find("textarea.code-text").get_attribute("value") == text or None)
 
+    @pytest.mark.parametrize("width", [1440, 1280, 1024, 390])
+    def test_every_part_is_in_sight_in_its_group(self, app: WebApp, width: int) -> None:
+        app.open("#/admin/overview", width)
+        app.says("People and rights")
+        places = [part.rect for part in app.all(".admin nav a")]
+        assert len(places) == 13
+        assert all(place["x"] + place["width"] <= width for place in places)
+
+    def test_the_overview_names_what_needs_attention(self, app: WebApp, tmp_path: Path) -> None:
+        app.go("#/admin/overview")
+        app.says("Nothing needs attention.")
+        wrong = tmp_path / "wrong.pdf"
+        wrong.write_text("no pdf")
+        app.go("#/documents")
+        app.write("#files", str(wrong))
+        app.says("0 added, 1 failed, 0 skipped")
+        app.go("#/admin/overview")
+        app.says("Documents that could not be read: 1")
+        app.call("delete", principal={}, collection="default", paths=["/wrong.pdf"])
+
+    def test_changed_settings_come_first_and_each_has_a_plain_title(self, app: WebApp) -> None:
+        app.go("#/admin/settings")
+        app.says("Search and answers")
+        Select(app.find(".filters select")).select_by_visible_text("All")
+        headings = app.until(lambda: [item.text for item in app.all(".admin section > h2")] or None)
+        assert "Changed settings" in headings
+        assert app.find("section:has(> .settings) > h2").text == "Changed settings"
+        app.write(".filters input", "max tokens")
+        app.until(lambda: app.find(".setting strong").text == "Max tokens" or None)
+        assert app.find(".setting code").text == "llm.max_tokens"
+
     def test_the_figures_are_plotted(self, app: WebApp) -> None:
         app.go("#/admin/statistics")
         app.find(".plot canvas")
@@ -766,6 +797,17 @@ def test_the_list_of_documents_begins_on_the_first_screen_of_a_phone(app: WebApp
     app.open("#/documents", *PHONE)
     app.find("table.list")
     assert app.find("table.list").rect["y"] < PHONE[1]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "1 setting"), ("de", "1 Einstellung"), ("zh", "1 项设置"), ("ko", "설정 1개")],
+)
+def test_a_single_thing_is_said_in_the_singular(app: WebApp, language: str, said: str) -> None:
+    app.run("localStorage.setItem('ragstone.language', JSON.stringify(arguments[0]))", language)
+    app.open("#/admin/settings")
+    app.write(".filters input", "rag.top_k")
+    app.until(lambda: app.find(".admin [role=status]").text == said or None, said)
 
 
 @pytest.mark.parametrize(

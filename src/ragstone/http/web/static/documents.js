@@ -49,8 +49,7 @@ function Overview({ named }) {
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
       ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${() => setFolderReaders(current)} />`}
       ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Reindex")} onClick=${rebuild} />`}</div></div>
-    ${summary && html`<p class="dim">${t("{documents} documents, {chunks} passages, {model}", {
-      documents: number(summary.documents), chunks: number(summary.chunks), model: summary.collection.model })}
+    ${summary && html`<p class="dim">${[t("{count} documents", { count: number(summary.documents) }), t("{count} passages", { count: number(summary.chunks) }), summary.collection.model].join(" · ")}
       ${summary.pending > 0 && html` · ${t("{count} passages still being indexed", { count: number(summary.pending) })}`}</p>`}
     ${summary?.note && html`<div class="callout"><div>${summary.note}</div></div>`}
     ${may("ingest") && html`<${Drop} collection=${current} />`}
