@@ -1,5 +1,5 @@
 // Asking: the conversation, the field for the next question, and the evidence beside it.
-import { html, changed, go, newId, notify, page, remember, remembered, save, update, useEffect, useLayoutEffect,
+import { html, changed, copy, go, newId, notify, page, remember, remembered, save, update, useEffect, useLayoutEffect,
   useLoaded, useRef, useState } from "./lib.js";
 import { call, may, principal, stream } from "./api.js";
 import { Answer, sourcesOf } from "./answer.js";
@@ -95,7 +95,7 @@ function finish(turn, full, error) {
 export async function put(question, options = {}) {
   if (!question.trim() || talk.stop) return;
   talk.room ||= newId();
-  const turn = newTurn(question.trim(), talk.collection || "default");
+  const turn = Object.assign(newTurn(question.trim(), talk.collection || "default"), { room: principal().user && talk.room });
   talk.turns.push(turn);
   talk.draft = "";
   const stop = new AbortController();
@@ -188,11 +188,11 @@ async function earlier() {
   changed();
 }
 
-function stored(entry) {
+export function stored(entry) {
   const { block, notes } = entry;
   const asked = block.conversations.find((one) => one.role === "user");
   const turn = newTurn(asked?.content || "", notes.collection);
-  return Object.assign(turn, { id: block.chat_id || turn.id, answerId: block.chat_id, state: "done", answer: notes.answer.text && !block.is_error ? notes.answer : null,
+  return Object.assign(turn, { room: block.room_id, id: block.chat_id || turn.id, answerId: block.chat_id, state: "done", answer: notes.answer.text && !block.is_error ? notes.answer : null,
     text: block.result.final_response, verdicts: notes.verdicts, nearest: notes.nearest || [], trace: notes.trace,
     stages: notes.trace.map((traced) => ({ stage: traced.stage, traced })),
     error: block.is_error ? { message: t("This question failed.") } : null });
@@ -369,7 +369,7 @@ function Edge() {
 }
 
 // The document beside the answer, at what supports it.
-function Evidence({ source, said }) {
+export function Evidence({ source, said }) {
   const box = useRef(null);
   useEffect(() => { box.current.focus(); }, [source, said]);
   const close = () => update({ panel: null });
@@ -391,12 +391,14 @@ function Evidence({ source, said }) {
 export function Conversations() {
   const [wanted, setWanted] = useState("");
   const found = useLoaded(async () => (may("conversations.rooms") ? call("conversations.rooms", { limit: 200 }) : null), [page.session, page.rooms]);
+  const shares = useLoaded(async () => (may("shares.list_all") && principal().user ? call("shares.list_all") : []), [page.session, page.rooms]);
+  const shared = new Map((shares.value || []).map((one) => [`${one.user_id} ${one.room}`, one.id]));
   const rooms = (found.value?.rooms || []).filter((one) => one.title.toLowerCase().includes(wanted.toLowerCase()));
   if (found.error || !found.value?.rooms.length) return null;
   return html`<section class="conversations"><h2>${t("Conversations")}</h2>
     <label class="search"><${Icon} name="search" /><span class="unseen">${t("Search conversations")}</span>
       <input type="search" value=${wanted} placeholder=${t("Search conversations")} onInput=${(event) => setWanted(event.target.value)} /></label>
-    <ul>${rooms.map((one) => html`<${Room} key=${one.user_id + one.room} room=${one} />`)}</ul>
+    <ul>${rooms.map((one) => html`<${Room} key=${one.user_id + one.room} room=${one} shared=${shared.get(`${one.user_id} ${one.room}`)} />`)}</ul>
     ${!rooms.length && html`<p class="hint">${t("No title contains these words.")}</p>`}</section>`;
 }
 
@@ -411,7 +413,16 @@ async function removeFiles(room) {
 
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
 
-function Room({ room }) {
+// Shows a conversation to others, by an address to copy.
+async function share(room) {
+  const { id } = await call("shares.put", { room: room.room, user_id: room.user_id });
+  const link = new URL(`#/shared/${id}`, location.href).href;
+  update({ rooms: (page.rooms || 0) + 1 });
+  const text = t("Whoever may sign in here and has this link reads the conversation as it is now. Each answer is shown only to who may read all documents that it stands on.");
+  if (await askUser({ title: t("Share by link"), text, field: t("Link"), value: link, confirm: t("Copy the link") })) { await copy(link); notify(t("Copied")); }
+}
+
+function Room({ room, shared }) {
   const at = { tenant: principal().tenant, user: principal().user, room: room.room, user_id: room.user_id };
   const redraw = () => update({ rooms: (page.rooms || 0) + 1 });
   const guarded = (work) => async (event) => {
@@ -432,6 +443,7 @@ function Room({ room }) {
     update({ panel: null, side: false });
     setTimeout(() => window.print());
   });
+  const unshare = guarded(async () => { await call("shares.remove", { id: shared }); redraw(); notify(t("The link does not work any more.")); });
   const remove = guarded(async () => {
     const sure = await askUser({ title: t("Delete the conversation?"), text: room.title, confirm: t("Delete"), danger: true });
     if (!sure) return;
@@ -445,6 +457,8 @@ function Room({ room }) {
       aria-current=${talk.room === room.room ? "page" : null} onClick=${() => update({ side: false })}>${room.title || t("Untitled")}</a>
     <details class="menu"><summary aria-label=${t("More about {title}", { title: room.title })}>⋯</summary><div>
       <${Button} icon="edit" label=${t("Rename")} onClick=${rename} />
+      ${may("shares.put") && html`<${Button} icon="share" label=${shared ? t("Share as it is now") : t("Share by link")} onClick=${guarded(() => share(room))} />`}
+      ${shared && html`<${Button} icon="close" label=${t("Stop sharing")} onClick=${unshare} />`}
       ${may("conversations.export") && html`<${Button} icon="save" label=${t("Export as Markdown")} onClick=${download("markdown", "md")} />
       <${Button} icon="save" label=${t("Export as Word")} onClick=${download("docx", "docx", bytesOf)} />
       <${Button} icon="save" label=${t("Export as JSON")} onClick=${download("json", "json")} />`}

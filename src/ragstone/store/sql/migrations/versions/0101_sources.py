@@ -1,4 +1,5 @@
-"""Add sources that are kept in sync, people with accounts, verified answers and quotas."""
+"""Add sources that are kept in sync, people with accounts, verified answers, quotas, shared
+conversations and notes."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -145,3 +146,28 @@ def upgrade() -> None:
         sa.Column("cost", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "month", "user", "group", name="pk_quota_use"),
     )
+    op.create_table(
+        "shared_conversations",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("user_id", TEXT, nullable=False),
+        sa.Column("room", TEXT, nullable=False),
+        sa.Column("until", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_shared_conversations"),
+    )
+    op.create_index(
+        "ix_shared_conversations_tenant_user", "shared_conversations", ["tenant", "user"]
+    )
+    op.create_table(
+        "notes",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("comment", TEXT, nullable=False),
+        sa.Column("at", sa.Double(), nullable=False),
+        sa.Column("turn", TEXT, nullable=False),
+        sa.Column("origin", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_notes"),
+    )
+    op.create_index("ix_notes_tenant_user_at", "notes", ["tenant", "user", "at"])
