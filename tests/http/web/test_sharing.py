@@ -17,7 +17,7 @@ BATTERY = "How long does a full battery charge last without sun?"
 
 def share(app: WebApp) -> str:
     """Share the newest conversation; the link."""
-    app.press(".conversations li details summary")
+    app.press(".conversations li.current details summary")
     app.click("Share by link")
     link = str(app.find("dialog input").get_attribute("value"))
     app.press("dialog .primary")

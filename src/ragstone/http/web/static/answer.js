@@ -1,10 +1,10 @@
 // One question and its answer: what happens, what is said, what it stands on.
 import { html, copy, go, notify, page, update, useMemo, useState } from "./lib.js";
 import { call, isAdmin, may } from "./api.js";
-import { Markdown, VERDICTS } from "./markdown.js";
+import { Markdown } from "./formatted.js";
 import { Pictures } from "./pictures.js";
 import { Button, Icon } from "./ui.js";
-import { duration, percent, sentence, t, when } from "./words.js";
+import { duration, percent, sentence, t, VERDICTS, when } from "./words.js";
 
 const STAGES = {
   contextualize: "Resolving the follow-up",

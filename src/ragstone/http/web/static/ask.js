@@ -7,8 +7,7 @@ import { add, chosen, dropped, queue } from "./adding.js";
 import { DocumentView } from "./document.js";
 import { below, FolderChoice } from "./folders.js";
 import { ask as askUser, Button, Busy, Choice, Failure, Icon } from "./ui.js";
-import { VERDICTS } from "./markdown.js";
-import { number, percent, sentence, t, when } from "./words.js";
+import { number, percent, sentence, t, VERDICTS, when } from "./words.js";
 
 export const LEVELS = ["basic", "standard", "enhanced", "maximum"];
 export const levelNames = () => [["basic", t("Fast")], ["standard", t("Standard")], ["enhanced", t("Thorough")], ["maximum", t("Most thorough")]];
@@ -221,7 +220,7 @@ export function AskPage() {
     ${failed && html`<${Failure} error=${failed} again=${() => go("ask")} />`}
     ${collections.error && html`<${Failure} error=${collections.error} again=${collections.reload} />`}
     ${talk.more && talk.shown >= talk.turns.length && html`<${Button} label=${t("Show earlier questions")} onClick=${() => { talk.shown += PART; earlier().catch(setFailed); }} />`}
-    ${!talk.turns.length && !failed && collections.value && html`<${Welcome} documents=${documents} known=${known} />`}
+    ${!talk.turns.length && !failed && !collections.error && html`<${Welcome} documents=${documents} known=${collections.value} />`}
     <${Turns} onEdit=${edit} />
     </div><${Composer} known=${known} /></div>
     ${page.panel && html`<${Evidence} ...${page.panel} />`}`;
@@ -277,7 +276,7 @@ function Turns({ onEdit }) {
 // What somebody sees who has not asked yet.
 function Welcome({ documents, known }) {
   const samples = useLoaded(async () => (documents ? suggest({}, [], talk.collection || known[0].collection.name) : []), [talk.collection, documents]);
-  if (!documents && may("collections")) {
+  if (known && !documents && may("collections")) {
     return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
       <p>${t("Every sentence of an answer shows where it comes from.")}</p>
       ${may("ingest") ? html`<p>${t("First, add some documents: drop files or whole folders here.")}</p>

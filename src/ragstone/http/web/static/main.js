@@ -2,6 +2,7 @@
 import { html, notify, page, remember, remembered, render, route, update, useEffect, useLoaded, usePage, useState } from "./lib.js";
 import { credential, enter, isAdmin, isPerson, leave, may, principal } from "./api.js";
 import { AskPage, Conversations, startNew, talk } from "./ask.js";
+import { loadMarkdown } from "./formatted.js";
 import { Invited, PasswordForm } from "./passwords.js";
 import { begin, end, safe, signInAt } from "./provider.js";
 import { OwnQuota } from "./quotas.js";
@@ -144,3 +145,4 @@ await speak(preferred()).catch(() => speak("en"));
 await start();
 update({ route: route() });
 render(html`<${App} />`, document.getElementById("app"));
+loadMarkdown();

@@ -89,3 +89,11 @@ export function sentence(error) {
   if (error.code === "lost") return t("The connection was lost in the middle of the answer.");
   return error.message || String(error);
 }
+
+export const VERDICTS = {
+  supported: "Supported",
+  partly: "Partly supported",
+  contradicted: "Contradicted",
+  unsupported: "Not supported",
+  no_claim: "Makes no claim",
+};
