@@ -21,6 +21,7 @@ pytestmark = pytest.mark.real
 
 BATTERY = "How long does a full battery charge last without sun?"
 SENTENCE = "A full charge lasts 31 days without sun at 20 degrees Celsius, and 19 days at minus 20"
+CHOICES = "Folder, tags and who can read it"
 AXE = Path(__file__).parents[3] / ".venv" / "axe.min.js"
 PHONE = (390, 844)
 
@@ -473,6 +474,7 @@ class TestDocuments:
 
     def test_who_may_read_an_upload_is_said_before_it(self, app: WebApp, tmp_path: Path) -> None:
         app.go("#/documents")
+        app.click(CHOICES)
         for name, readers in (
             ("open", ""),
             ("closed", "group:board, user:eva"),
@@ -481,7 +483,7 @@ class TestDocuments:
             note = tmp_path / f"{name}.txt"
             note.write_text(f"The owl of Ost is {name}.\n")
             # What was typed before is typed over: a field that is cleared tells the page nothing.
-            app.write(".readers input", Keys.CONTROL + "a" + Keys.NULL + readers)
+            app.write("input[list=readers]", Keys.CONTROL + "a" + Keys.NULL + readers)
             app.write("#files", str(note))
             app.until(partial(settled_rows, app, note.name))
             if name == "wrong":
@@ -490,13 +492,57 @@ class TestDocuments:
         app.until(lambda: [item for item in app.all("table.list a") if "open" in item.text] or None)
         assert not [item for item in app.all("table.list a") if "closed" in item.text]
 
+    def test_an_upload_goes_into_a_folder_with_tags(self, app: WebApp, tmp_path: Path) -> None:
+        note = tmp_path / "tern.txt"
+        note.write_text("The tern of Ost dives.\n")
+        app.go("#/documents")
+        app.click(CHOICES)
+        folder, tags = app.all(".more .readers input")[:2]
+        folder.send_keys("../birds/ /sea")
+        tags.send_keys("coast, , summer")
+        app.write("#files", str(note))
+        app.until(partial(settled_rows, app, note.name))
+
+        listed = app.call("documents", collection="default", limit=1000, principal={})
+        (tern,) = [item for item in listed if item["path"].endswith("tern.txt")]
+        assert tern["path"] == "/birds/sea/tern.txt"
+        assert tern["metadata"]["tags"] == ["coast", "summer"]
+        app.call("delete", principal={}, collection="default", paths=["/birds"])
+
+    def test_uploads_are_paused_and_resumed(self, app: WebApp, tmp_path: Path) -> None:
+        files = [tmp_path / f"paused-{number}.txt" for number in range(40)]
+        for number, file in enumerate(files):
+            file.write_text(f"The gull {number} of Ost flies.\n")
+        app.go("#/documents")
+        # Before the first is sent: the page takes the files, and pauses, in one turn.
+        app.run(
+            "new MutationObserver((_, seen) => {"
+            "  const pause = [...document.querySelectorAll('.queue button')]"
+            "    .find((one) => one.textContent.trim() === 'Pause');"
+            "  if (pause) { seen.disconnect(); pause.click(); }"
+            "}).observe(document.body, {childList: true, subtree: true})"
+        )
+        app.write("#files", "\n".join(map(str, files)))
+        app.button("Resume")
+        app.says("Paused:")
+        app.until(lambda: not app.all(".queue .sending, .queue .reading") or None)
+        assert app.all(".queue .waiting")
+
+        app.click("Resume")
+
+        app.until(lambda: len(app.all(".queue .done")) == 40 or None, "all of them")
+        app.call(
+            "delete", principal={}, collection="default", paths=[f"/{file.name}" for file in files]
+        )
+
     def test_files_that_are_tried_again_may_have_other_readers(
         self, app: WebApp, tmp_path: Path
     ) -> None:
         note = tmp_path / "again.txt"
         note.write_text("The gull of Ost sleeps.\n")
         app.go("#/documents")
-        app.write(".readers input", Keys.CONTROL + "a" + Keys.NULL + "board")
+        app.click(CHOICES)
+        app.write("input[list=readers]", Keys.CONTROL + "a" + Keys.NULL + "board")
         app.write("#files", str(note))
         app.until(partial(settled_rows, app, note.name))
         app.click("Try again")

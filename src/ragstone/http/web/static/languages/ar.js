@@ -778,4 +778,8 @@ export default {
   "The link does not work any more.": "لم يعد الرابط يعمل.",
   "Share as it is now": "مشاركة الحالة الحالية",
   "Stop sharing": "إيقاف المشاركة",
+  "Folder, tags and who can read it": "المجلد والوسوم ومن يمكنه القراءة",
+  "Into the folder": "إلى المجلد",
+  "Tags, with commas": "وسوم مفصولة بفواصل",
+  "Paused: {number} files wait": "متوقف مؤقتًا: {number} من الملفات في الانتظار",
 };

@@ -778,4 +778,8 @@ export default {
   "The link does not work any more.": "Der Link gilt nicht mehr.",
   "Share as it is now": "Jetzigen Stand teilen",
   "Stop sharing": "Nicht mehr teilen",
+  "Folder, tags and who can read it": "Ordner, Schlagwörter und Leserechte",
+  "Into the folder": "In den Ordner",
+  "Tags, with commas": "Schlagwörter, mit Kommas",
+  "Paused: {number} files wait": "Angehalten: {number} Dateien warten",
 };

@@ -778,4 +778,8 @@ export default {
   "The link does not work any more.": "링크가 더 이상 작동하지 않습니다.",
   "Share as it is now": "지금 상태로 공유",
   "Stop sharing": "공유 중지",
+  "Folder, tags and who can read it": "폴더, 태그, 읽기 권한",
+  "Into the folder": "넣을 폴더",
+  "Tags, with commas": "태그 (쉼표로 구분)",
+  "Paused: {number} files wait": "일시 중지됨: 파일 {number}개 대기 중",
 };

@@ -778,4 +778,8 @@ export default {
   "The link does not work any more.": "该链接已失效。",
   "Share as it is now": "分享当前内容",
   "Stop sharing": "停止分享",
+  "Folder, tags and who can read it": "文件夹、标签与阅读权限",
+  "Into the folder": "放入文件夹",
+  "Tags, with commas": "标签，用逗号分隔",
+  "Paused: {number} files wait": "已暂停：{number} 个文件在等待",
 };
