@@ -16,7 +16,7 @@ from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.plugins.sharing import service as sharing
 from ragstone.plugins.sharing.contract import NOTES
-from ragstone.plugins.sharing.records import Note
+from ragstone.plugins.sharing.records import KeptAnswer
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.sharing.test_shares import ADA, BOB, talk
@@ -31,7 +31,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Ragstone]:
         yield service
 
 
-async def keep(service: Ragstone, name: str = "ops.md", comment: str = "") -> Note:
+async def keep(service: Ragstone, name: str = "ops.md", comment: str = "") -> KeptAnswer:
     await talk(service, "a", name)
     newest = await service.conversations.entries(ConversationKey("default", "ada", "a"), 1)
     return await NOTES.of(service).put(ADA, "a", newest[0].block.chat_id, comment)

@@ -5,7 +5,7 @@ from typing import Annotated, Protocol
 from pydantic import Field
 
 from ragstone.core.turn import Principal
-from ragstone.plugins.sharing.records import Note, Share, SharedConversation
+from ragstone.plugins.sharing.records import KeptAnswer, Share, SharedConversation
 from ragstone.service.added import AddedService
 from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Offset, text
@@ -62,7 +62,7 @@ class NoteService(Protocol):
         answer: Id,
         comment: Comment = "",
         user_id: Name = "",
-    ) -> Note:
+    ) -> KeptAnswer:
         """Keep an answer of a conversation of one's own, with its question and evidence. Raises
         UnknownRoom, InvalidRoom, UnknownNote for an answer that is not there, and InputError where
         there are too many notes."""
@@ -72,7 +72,7 @@ class NoteService(Protocol):
     @route("GET", "/notes", "notes")
     async def list_all(
         self, principal: Principal, limit: Most = 100, offset: Offset = 0
-    ) -> list[Note]:
+    ) -> list[KeptAnswer]:
         """One's notes, the newest first: those whose documents one may read now."""
         ...
 

@@ -31,7 +31,7 @@ class SharedConversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class KeptAnswer:
     """An answer as it was when it was kept, with its question and evidence, and what its user
     writes about it."""
 

@@ -13,7 +13,7 @@ from ragstone.core.errors import InputError, UnknownNote, UnknownRoom, UnknownSh
 from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
-from ragstone.plugins.sharing.records import Note, Share, SharedConversation
+from ragstone.plugins.sharing.records import KeptAnswer, Share, SharedConversation
 from ragstone.plugins.sharing.store import own_store
 from ragstone.ports import Adapters
 
@@ -103,7 +103,7 @@ class LocalNotes:
 
     async def put(
         self, principal: Principal, room: str, answer: str, comment: str = "", user_id: str = ""
-    ) -> Note:
+    ) -> KeptAnswer:
         check_known()
         turns = await _read_own_turns(self._adapters, conversation_key(principal, room, user_id))
         kept = next((item for item in turns if item.block.chat_id == answer), None)
@@ -111,11 +111,13 @@ class LocalNotes:
             raise UnknownNote(answer)
         if await self._store.count_notes(principal) >= MAX_NOTES:
             raise InputError(f"You have {MAX_NOTES:,} notes, which is the most. Remove some.")
-        note = Note(uuid4().hex, comment, state_time(), kept)
+        note = KeptAnswer(uuid4().hex, comment, state_time(), kept)
         await self._store.put_note(principal, note)
         return _show_note(note)
 
-    async def list_all(self, principal: Principal, limit: int = 100, offset: int = 0) -> list[Note]:
+    async def list_all(
+        self, principal: Principal, limit: int = 100, offset: int = 0
+    ) -> list[KeptAnswer]:
         check_known()
         known = await self._store.note_origins(principal)
         catalog = self._adapters.catalog
@@ -168,7 +170,7 @@ def _show(turn: StoredTurn) -> StoredTurn:
     return replace(turn, block=block, notes=notes, origin=None)
 
 
-def _show_note(note: Note) -> Note:
+def _show_note(note: KeptAnswer) -> KeptAnswer:
     return replace(note, turn=replace(note.turn, origin=None))
 
 

@@ -11,7 +11,7 @@ from ragstone.core.conversation import StoredTurn, dump_turn
 from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Principal
 from ragstone.local.added import AdapterParts
-from ragstone.plugins.sharing.records import Note, Share
+from ragstone.plugins.sharing.records import KeptAnswer, Share
 from ragstone.ports import Adapters
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.entry_codec import dump_notes, load_notes, origin_text, readable, text
@@ -51,7 +51,7 @@ class SqlSharing:
         """Whether the user shared it."""
         return await self._remove(shared_conversations, whose, id)
 
-    async def put_note(self, whose: Principal, note: Note) -> None:
+    async def put_note(self, whose: Principal, note: KeptAnswer) -> None:
         """Keep a note, instead of the one of its id."""
         turn = note.turn
         kept = {"block": dump_turn(turn.block), "notes": dump_notes(turn.notes), "at": turn.at}
@@ -68,7 +68,7 @@ class SqlSharing:
 
     async def list_notes(
         self, whose: Principal, limit: int, offset: int, origins: Sequence[str] | None
-    ) -> list[Note]:
+    ) -> list[KeptAnswer]:
         """The newest first; of those with one of the `origins`, unless that is None. Raises
         InvalidBlock for a damaged one."""
         newest = select(notes).where(*_owner_conditions(notes, whose))
@@ -134,7 +134,7 @@ def _owner_conditions(table: Table, whose: Principal) -> tuple[ColumnElement[boo
     return table.c.tenant == whose.tenant, table.c.user == whose.user
 
 
-def _note(row: Mapping[Any, Any]) -> Note:
+def _note(row: Mapping[Any, Any]) -> KeptAnswer:
     kept = json.loads(row["turn"])
     turn = StoredTurn(
         readable(kept["block"], row["id"]),
@@ -142,4 +142,4 @@ def _note(row: Mapping[Any, Any]) -> Note:
         kept["at"],
         Provenance.read(row["origin"]),
     )
-    return Note(row["id"], row["comment"], row["at"], turn)
+    return KeptAnswer(row["id"], row["comment"], row["at"], turn)
