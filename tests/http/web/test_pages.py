@@ -912,6 +912,7 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         fresh.open()
         fresh.says("Add documents")
         assert len(fresh.all(".examples li")) == 3
+        assert fresh.button("Add a source")
         fresh.click("Add documents")
         note = tmp_path / "tower.md"
         note.write_text("# Tower\n\n## Height\n\nThe tower of Ost is 41 metres high.\n")
@@ -931,7 +932,13 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         field.send_keys(secret)
         fresh.find("form .primary").click()
         fresh.says("Try one of these")
-        assert [item.text for item in fresh.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
+        assert [item.text for item in fresh.all("nav a")] == [
+            "Ask",
+            "Documents",
+            "Notes",
+            "Graph",
+            "Why",
+        ]
         fresh.find(".suggestion")
         fresh.go("#/documents")
         fresh.find("table.list input").click()

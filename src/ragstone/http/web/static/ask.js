@@ -1,7 +1,7 @@
 // Asking: the conversation, the field for the next question, and the evidence beside it.
 import { html, changed, copy, go, newId, notify, page, remember, remembered, save, update, useEffect, useLayoutEffect,
   useLoaded, useRef, useState } from "./lib.js";
-import { call, may, principal, stream } from "./api.js";
+import { call, isAdmin, may, principal, stream } from "./api.js";
 import { Answer, sourcesOf } from "./answer.js";
 import { add, chosen, dropped, queue } from "./adding.js";
 import { DocumentView } from "./document.js";
@@ -281,6 +281,7 @@ function Welcome({ documents, known }) {
       <p>${t("Every sentence of an answer shows where it comes from.")}</p>
       ${may("ingest") ? html`<p>${t("First, add some documents: drop files or whole folders here.")}</p>
         <a class="button primary" href="#/documents"><${Icon} name="upload" /><span>${t("Add documents")}</span></a>
+        ${isAdmin() && html` <a class="button" href="#/admin/sources"><${Icon} name="again" /><span>${t("Add a source")}</span></a>`}
         <p class="hint">${t("Or from the command line:")} <code>ragstone ingest FOLDER</code></p>
         <h3>${t("Then ask, for instance:")}</h3>
         <ul class="examples"><li>${t("What is this document about?")}</li><li>${t("Who decided this, and when?")}</li><li>${t("What does it cost?")}</li></ul>`
