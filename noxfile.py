@@ -32,6 +32,7 @@ PLONE_TESTS = (
     "tests/ingest/connectors/plone/test_real.py",
     "tests/ingest/connectors/plone/test_real_trouble.py",
 )
+LIGHTHOUSE = "lighthouse@12.8.2"
 LARGE_TESTS = "tests/http/web/test_large.py"
 BOMBS = "tests/attack/test_parsing_bombs.py"
 CHAT_MODEL_TESTS = "tests/models/test_real_models.py"
@@ -89,6 +90,16 @@ def real(session: nox.Session) -> None:
 def large(session: nox.Session) -> None:
     """The web app over 2,000 pages, 500 files and 500 turns, which stay in its data."""
     run_tests(session, LARGE_TESTS, python=REAL_PYTHON)
+
+
+@nox.session(requires=["real_environment"])
+def lighthouse(session: nox.Session) -> None:
+    """What Lighthouse says of the web app: performance, accessibility, best practices."""
+    with session.chdir(session.virtualenv.location):
+        packages = ("--silent", "--no-fund", "--no-audit", "--prefix", ".", LIGHTHOUSE)
+        session.run("npm", "install", *packages, external=True)
+    program = Path(session.virtualenv.location).resolve() / "node_modules/.bin/lighthouse"
+    session.run(REAL_PYTHON, "-m", "tests.http.web.lighthouse", str(program), external=True)
 
 
 @nox.session(venv_backend="none", requires=["real_environment"])

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.real
 
 BATTERY = "How long does a full battery charge last without sun?"
 SENTENCE = "A full charge lasts 31 days without sun at 20 degrees Celsius, and 19 days at minus 20"
+CHOICES = "Folder, tags and who can read it"
 AXE = Path(__file__).parents[3] / ".venv" / "axe.min.js"
 PHONE = (390, 844)
 
@@ -473,6 +474,7 @@ class TestDocuments:
 
     def test_who_may_read_an_upload_is_said_before_it(self, app: WebApp, tmp_path: Path) -> None:
         app.go("#/documents")
+        app.click(CHOICES)
         for name, readers in (
             ("open", ""),
             ("closed", "group:board, user:eva"),
@@ -481,7 +483,7 @@ class TestDocuments:
             note = tmp_path / f"{name}.txt"
             note.write_text(f"The owl of Ost is {name}.\n")
             # What was typed before is typed over: a field that is cleared tells the page nothing.
-            app.write(".readers input", Keys.CONTROL + "a" + Keys.NULL + readers)
+            app.write("input[list=readers]", Keys.CONTROL + "a" + Keys.NULL + readers)
             app.write("#files", str(note))
             app.until(partial(settled_rows, app, note.name))
             if name == "wrong":
@@ -490,13 +492,57 @@ class TestDocuments:
         app.until(lambda: [item for item in app.all("table.list a") if "open" in item.text] or None)
         assert not [item for item in app.all("table.list a") if "closed" in item.text]
 
+    def test_an_upload_goes_into_a_folder_with_tags(self, app: WebApp, tmp_path: Path) -> None:
+        note = tmp_path / "tern.txt"
+        note.write_text("The tern of Ost dives.\n")
+        app.go("#/documents")
+        app.click(CHOICES)
+        folder, tags = app.all(".more .readers input")[:2]
+        folder.send_keys("../birds/ /sea")
+        tags.send_keys("coast, , summer")
+        app.write("#files", str(note))
+        app.until(partial(settled_rows, app, note.name))
+
+        listed = app.call("documents", collection="default", limit=1000, principal={})
+        (tern,) = [item for item in listed if item["path"].endswith("tern.txt")]
+        assert tern["path"] == "/birds/sea/tern.txt"
+        assert tern["metadata"]["tags"] == ["coast", "summer"]
+        app.call("delete", principal={}, collection="default", paths=["/birds"])
+
+    def test_uploads_are_paused_and_resumed(self, app: WebApp, tmp_path: Path) -> None:
+        files = [tmp_path / f"paused-{number}.txt" for number in range(40)]
+        for number, file in enumerate(files):
+            file.write_text(f"The gull {number} of Ost flies.\n")
+        app.go("#/documents")
+        # Before the first is sent: the page takes the files, and pauses, in one turn.
+        app.run(
+            "new MutationObserver((_, seen) => {"
+            "  const pause = [...document.querySelectorAll('.queue button')]"
+            "    .find((one) => one.textContent.trim() === 'Pause');"
+            "  if (pause) { seen.disconnect(); pause.click(); }"
+            "}).observe(document.body, {childList: true, subtree: true})"
+        )
+        app.write("#files", "\n".join(map(str, files)))
+        app.button("Resume")
+        app.says("Paused:")
+        app.until(lambda: not app.all(".queue .sending, .queue .reading") or None)
+        assert app.all(".queue .waiting")
+
+        app.click("Resume")
+
+        app.until(lambda: len(app.all(".queue .done")) == 40 or None, "all of them")
+        app.call(
+            "delete", principal={}, collection="default", paths=[f"/{file.name}" for file in files]
+        )
+
     def test_files_that_are_tried_again_may_have_other_readers(
         self, app: WebApp, tmp_path: Path
     ) -> None:
         note = tmp_path / "again.txt"
         note.write_text("The gull of Ost sleeps.\n")
         app.go("#/documents")
-        app.write(".readers input", Keys.CONTROL + "a" + Keys.NULL + "board")
+        app.click(CHOICES)
+        app.write("input[list=readers]", Keys.CONTROL + "a" + Keys.NULL + "board")
         app.write("#files", str(note))
         app.until(partial(settled_rows, app, note.name))
         app.click("Try again")
@@ -595,6 +641,37 @@ class TestAdministering:
         app.click("Reset to the default text")
         app.until(lambda: app.find("textarea.code-text").get_attribute("value") == text or None)
 
+    @pytest.mark.parametrize("width", [1440, 1280, 1024, 390])
+    def test_every_part_is_in_sight_in_its_group(self, app: WebApp, width: int) -> None:
+        app.open("#/admin/overview", width)
+        app.says("People and rights")
+        places = [part.rect for part in app.all(".admin nav a")]
+        assert len(places) == 13
+        assert all(place["x"] + place["width"] <= width for place in places)
+
+    def test_the_overview_names_what_needs_attention(self, app: WebApp, tmp_path: Path) -> None:
+        app.go("#/admin/overview")
+        app.says("Nothing needs attention.")
+        wrong = tmp_path / "wrong.pdf"
+        wrong.write_text("no pdf")
+        app.go("#/documents")
+        app.write("#files", str(wrong))
+        app.says("0 added, 1 failed, 0 skipped")
+        app.go("#/admin/overview")
+        app.says("Documents that could not be read: 1")
+        app.call("delete", principal={}, collection="default", paths=["/wrong.pdf"])
+
+    def test_changed_settings_come_first_and_each_has_a_plain_title(self, app: WebApp) -> None:
+        app.go("#/admin/settings")
+        app.says("Search and answers")
+        Select(app.find(".filters select")).select_by_visible_text("All")
+        headings = app.until(lambda: [item.text for item in app.all(".admin section > h2")] or None)
+        assert "Changed settings" in headings
+        assert app.find("section:has(> .settings) > h2").text == "Changed settings"
+        app.write(".filters input", "max tokens")
+        app.until(lambda: app.find(".setting strong").text == "Max tokens" or None)
+        assert app.find(".setting code").text == "llm.max_tokens"
+
     def test_the_figures_are_plotted(self, app: WebApp) -> None:
         app.go("#/admin/statistics")
         app.find(".plot canvas")
@@ -658,11 +735,24 @@ class TestSources:
             assert "folder" not in [item.text for item in eva.all("form select option")]
 
 
+def flaws(app: WebApp) -> list[tuple[str, list[str]]]:
+    """What axe-core finds wrong with what the page shows now."""
+    app.run(AXE.read_text(encoding="utf-8"))
+    found = app.chrome.execute_async_script(
+        "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
+    )
+    return [
+        (item["id"], [node["html"][:150] for node in item["nodes"]][:4])
+        for item in found["violations"]
+    ]
+
+
 @pytest.mark.parametrize(
     "place",
     [
         "ask",
         "documents",
+        "notes",
         "graph",
         "why",
         "evaluate",
@@ -698,15 +788,7 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
         if place == "admin/sources":
             app.click("Add a source")
         time.sleep(0.5)
-    app.run(AXE.read_text(encoding="utf-8"))
-    found = app.chrome.execute_async_script(
-        "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
-    )
-    flaws = [
-        (item["id"], [node["html"][:150] for node in item["nodes"]][:4])
-        for item in found["violations"]
-    ]
-    assert flaws == []
+    assert flaws(app) == []
 
 
 @pytest.mark.parametrize(
@@ -714,6 +796,7 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
     [
         "ask",
         "documents",
+        "notes",
         "graph",
         "why",
         "evaluate",
@@ -769,6 +852,17 @@ def test_the_list_of_documents_begins_on_the_first_screen_of_a_phone(app: WebApp
 
 
 @pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "1 setting"), ("de", "1 Einstellung"), ("zh", "1 项设置"), ("ko", "설정 1개")],
+)
+def test_a_single_thing_is_said_in_the_singular(app: WebApp, language: str, said: str) -> None:
+    app.run("localStorage.setItem('ragstone.language', JSON.stringify(arguments[0]))", language)
+    app.open("#/admin/settings")
+    app.write(".filters input", "rag.top_k")
+    app.until(lambda: app.find(".admin [role=status]").text == said or None, said)
+
+
+@pytest.mark.parametrize(
     ("language", "documents"),
     [("de", "Dokumente"), ("zh", "文档"), ("ko", "문서"), ("ar", "المستندات")],
 )
@@ -818,6 +912,7 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         fresh.open()
         fresh.says("Add documents")
         assert len(fresh.all(".examples li")) == 3
+        assert fresh.button("Add a source")
         fresh.click("Add documents")
         note = tmp_path / "tower.md"
         note.write_text("# Tower\n\n## Height\n\nThe tower of Ost is 41 metres high.\n")
@@ -837,7 +932,13 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         field.send_keys(secret)
         fresh.find("form .primary").click()
         fresh.says("Try one of these")
-        assert [item.text for item in fresh.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
+        assert [item.text for item in fresh.all("nav a")] == [
+            "Ask",
+            "Documents",
+            "Notes",
+            "Graph",
+            "Why",
+        ]
         fresh.find(".suggestion")
         fresh.go("#/documents")
         fresh.find("table.list input").click()

@@ -86,7 +86,13 @@ def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
         page.says("Code of your authenticator")
         page.write("input[autocomplete=one-time-code]", codes[0] + Keys.ENTER)
         page.find("nav")
-        assert [item.text for item in page.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
+        assert [item.text for item in page.all("nav a")] == [
+            "Ask",
+            "Documents",
+            "Notes",
+            "Graph",
+            "Why",
+        ]
 
         page.chrome.delete_all_cookies()
         page.go("#/ask")

@@ -29,6 +29,8 @@ RagstoneError
 │   ├── UnknownQuestionSet
 │   ├── UnknownRun
 │   ├── UnknownVerified
+│   ├── UnknownShare
+│   ├── UnknownNote
 │   ├── UnknownQuota
 │   ├── UnknownKey
 │   ├── UnknownPerson

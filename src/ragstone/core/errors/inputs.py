@@ -247,6 +247,24 @@ class UnknownVerified(InputError):
         )
 
 
+class UnknownShare(InputError):
+    code = "unknown_share"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__(
+            "There is no shared conversation at this link any more. Ask who sent it for a new one."
+        )
+
+
+class UnknownNote(InputError):
+    code = "unknown_note"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"There is no note or answer {id[:100]!r} of yours. List your notes.")
+
+
 class UnknownQuota(InputError):
     code = "unknown_quota"
     status = 404

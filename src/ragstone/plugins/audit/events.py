@@ -70,7 +70,8 @@ KINDS: Mapping[Kind, frozenset[str]] = {
     "read": _set_of(
         "reading.read reading.original reading.passage reading.picture conversations.entries "
         "statistics.traces statistics.trace feedback.list_all list_blocked comments.of_answers "
-        "settings.log evaluation.from_feedback audit.events verified.review"
+        "settings.log evaluation.from_feedback audit.events verified.review "
+        "shares.read notes.list_all"
     ),
     "change": _set_of(
         "ingest rebuild rename_collection readers.give readers.set_folder sources.add "
@@ -82,14 +83,14 @@ KINDS: Mapping[Kind, frozenset[str]] = {
         "remove_topics clear_cache rebuild_cache approve "
         "maintenance.restore maintenance.examine evaluation.put_set evaluation.start "
         "vector_stores.put vector_stores.put_files verified.put quotas.put "
-        "scim.put_group"
+        "scim.put_group shares.put notes.put notes.change"
     ),
     "export": _set_of("conversations.export evaluation.report report maintenance.back_up"),
     "delete": _set_of(
         "delete sources.remove conversations.delete conversations.remove conversations.forget "
         "keys.revoke people.remove jobs.clean evaluation.remove_set evaluation.remove_run "
         "vector_stores.drop vector_stores.remove_file vector_stores.delete_file verified.remove "
-        "quotas.remove scim.remove_group"
+        "quotas.remove scim.remove_group shares.remove notes.remove"
     ),
 }
 UNRECORDED = _set_of(
@@ -106,7 +107,7 @@ UNRECORDED = _set_of(
     "evaluation.sets evaluation.question_set evaluation.read_file evaluation.runs evaluation.run "
     "evaluation.outcomes evaluation.changes graph.show vector_stores.list_all vector_stores.find "
     "vector_stores.files verified.list_all quotas.list_all quotas.mine "
-    "scim.groups"
+    "scim.groups shares.list_all"
 )
 """Listings, figures, and what the server asks itself."""
 

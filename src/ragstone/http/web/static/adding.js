@@ -8,7 +8,8 @@ const PART = 50; // Files of one job: those of a first part are searchable while
 const LIST_MS = 2000; // How often the lists of documents follow a job: a long file hides no finished one.
 
 // Every file that was given in this tab. `state`: waiting, sending, reading, done, failed, skipped.
-export const queue = { files: [], progress: null, running: false, started: 0 };
+// While it is `paused`, nothing further is sent; what is on the server is still read.
+export const queue = { files: [], progress: null, running: false, paused: false, started: 0 };
 
 export function counts() {
   const found = { waiting: 0, sending: 0, sent: 0, reading: 0, done: 0, failed: 0, skipped: 0 };
@@ -17,11 +18,12 @@ export function counts() {
 }
 
 // Take files with their paths. `endings` are those that this server reads.
-// `more` are further fields of the files, such as who may read them (`allowed`).
-export function add(given, collection, more = {}) {
+// `more` are further fields of the files: who may read them (`allowed`), their `metadata`, the `folder` they go into.
+export function add(given, collection, { folder: into = "", ...more } = {}) {
+  const place = into.split("/").map((part) => part.trim()).filter((part) => part && part !== "." && part !== "..").map((part) => `${part}/`).join("");
   for (const { file, path } of given) {
     const hidden = path.split("/").some((part) => part.startsWith("."));
-    const item = { file, path: `/${path.replace(/^\/+/, "")}`, collection, state: "waiting", share: 0, reason: "", ...more };
+    const item = { file, path: `/${place}${path.replace(/^\/+/, "")}`, collection, state: "waiting", share: 0, reason: "", ...more };
     if (hidden) Object.assign(item, { state: "skipped", reason: t("It is hidden.") });
     else if (!file.size) Object.assign(item, { state: "skipped", reason: t("It is empty.") });
     const twice = queue.files.find((one) => one.path === item.path && one.collection === collection && !["done", "failed", "skipped"].includes(one.state));
@@ -37,18 +39,24 @@ export function retry(items) {
   run();
 }
 
+export function pause(paused) {
+  queue.paused = paused;
+  changed();
+  if (!paused) run();
+}
+
 export function clear() {
   queue.files = queue.files.filter((one) => !["done", "failed", "skipped"].includes(one.state));
   changed();
 }
 
 async function run() {
-  if (queue.running) return;
+  if (queue.running || queue.paused) return;
   queue.running = true;
   queue.started = performance.now();
   try {
     for (;;) {
-      const waiting = queue.files.filter((one) => one.state === "waiting");
+      const waiting = queue.paused ? [] : queue.files.filter((one) => one.state === "waiting");
       if (!waiting.length) break;
       const some = waiting.filter((one) => one.collection === waiting[0].collection).slice(0, PART);
       await send(some);
@@ -65,7 +73,7 @@ async function run() {
 async function send(items) {
   const rest = [...items];
   const one = async () => {
-    for (let item = rest.shift(); item; item = rest.shift()) {
+    for (let item = rest.shift(); item && !queue.paused; item = rest.shift()) {
       item.state = "sending";
       changed();
       try {
@@ -84,7 +92,7 @@ async function send(items) {
 async function ingest(items, collection) {
   for (const one of items) one.state = "reading";
   const handed = items.map((one) => ({ file: one.handle, path: one.path, source: `upload:${one.path}`,
-    modified: one.file.lastModified / 1000, ...(one.allowed ? { allowed: one.allowed } : {}) }));
+    modified: one.file.lastModified / 1000, ...(one.allowed ? { allowed: one.allowed } : {}), ...(one.metadata ? { metadata: one.metadata } : {}) }));
   let [listed, known] = [performance.now(), 0];
   try {
     for await (const progress of stream("ingest", { request: { collection, tenant: principal().tenant, handed } })) {

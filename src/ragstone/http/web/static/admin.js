@@ -1,5 +1,5 @@
 // Administration: everything here is also an address of the HTTP API, named in docs/web.md.
-import { html, copy, go, notify, page, save, useEffect, useLoaded, useState } from "./lib.js";
+import { html, copy, notify, page, save, useEffect, useLoaded, useState } from "./lib.js";
 import { call, isAdmin, may, request, stream } from "./api.js";
 import { AuditView } from "./audit.js";
 import { PeopleView } from "./people.js";
@@ -8,7 +8,7 @@ import { SettingsView } from "./settings.js";
 import { SourcesView } from "./sources.js";
 import { StatisticsView } from "./statistics.js";
 import { VerifiedView } from "./verified.js";
-import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
+import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon } from "./ui.js";
 import { duration, number, percent, sentence, size, t, when } from "./words.js";
 
 const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, verified: VerifiedView, quotas: QuotasView, audit: AuditView };
@@ -16,12 +16,16 @@ const VIEWS = { overview: Health, statistics: StatisticsView, settings: Settings
 export default function AdminPage() {
   const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
   const View = VIEWS[current];
-  const tabs = [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")], ["prompts", t("Prompts")], ["topics", t("Blocked topics")],
-    ["keys", t("Keys")], ["people", t("People")], ["sources", t("Sources")], ["jobs", t("Jobs")], ...(may("feedback.list_all") ? [["feedback", t("Feedback")]] : []), ...(may("verified.put") ? [["verified", t("Verified answers")]] : []), ...(may("quotas.list_all") ? [["quotas", t("Quotas")]] : []), ...(may("audit.events") ? [["audit", t("Audit trail")]] : [])];
+  const groups = [[t("Server"), [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")]]],
+    [t("Documents"), [["sources", t("Sources")], ["jobs", t("Jobs")]]],
+    [t("Answers"), [["prompts", t("Prompts")], ["topics", t("Blocked topics")], ["verified", t("Verified answers"), "verified.put"], ["feedback", t("Feedback"), "feedback.list_all"]]],
+    [t("People and rights"), [["people", t("People")], ["keys", t("Keys")], ["quotas", t("Quotas"), "quotas.list_all"], ["audit", t("Audit trail"), "audit.events"]]]]
+    .map(([title, parts]) => [title, parts.filter(([, , operation]) => !operation || may(operation))]);
   if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
-  return html`<div class="sheet"><h1>${t("Admin")}</h1>
-    <${Tabs} label=${t("Parts of the administration")} tabs=${tabs} current=${current} onChange=${(name) => go("admin", name)} />
-    <${View} key=${current} /></div>`;
+  return html`<div class="sheet"><h1>${t("Admin")}</h1><div class="admin">
+    <nav aria-label=${t("Parts of the administration")}>${groups.map(([title, parts]) => html`<section key=${title}><h2>${title}</h2>
+      ${parts.map(([name, label]) => html`<a key=${name} href=${`#/admin/${name}`} aria-current=${name === current ? "page" : null}>${label}</a>`)}</section>`)}</nav>
+    <div><${View} key=${current} /></div></div></div>`;
 }
 
 // Do something on the server; what fails is said at the bottom of the page.
@@ -43,7 +47,7 @@ function Health() {
   const emptied = () => tried(() => call("clear_cache"), (count) => { notify(t("{count} questions were removed from the cache.", { count })); cache.reload(); });
   if (ready.error) return html`<${Failure} error=${ready.error} again=${ready.reload} />`;
   const parts = Object.entries(ready.value?.checks || {});
-  return html`<div class="tiles">
+  return html`${ready.value && html`<${Attention} parts=${parts} failed=${overview.value?.failed} />`}<div class="tiles">
     <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
       <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${name}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
       <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
@@ -56,6 +60,24 @@ function Health() {
       ${[[t("Questions"), number(cache.value.entries)], [t("Answered from it"), number(cache.value.hits)], [t("Not known"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <p class="dim"><bdi dir="ltr">${cache.value.where}</bdi></p><${Button} icon="trash" label=${t("Clear the cache")} onClick=${emptied} /></section>`}
     ${may("maintenance.back_up") && html`<${Backup} />`}</div>`;
+}
+
+// What an administrator should look at, each with the page where that is done.
+function Attention({ parts, failed }) {
+  const jobs = useLoaded(() => request("/api/v1/jobs"), []);
+  const sources = useLoaded(() => (may("sources.list") ? call("sources.list") : Promise.resolve([])), []);
+  const error = jobs.error || sources.error;
+  if (error) return html`<${Failure} error=${error} again=${() => { jobs.reload(); sources.reload(); }} />`;
+  if (!jobs.value || !sources.value) return html`<${Busy} />`;
+  const broken = jobs.value.jobs.filter((one) => one.state === "failed").length;
+  const found = [
+    ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${name}: ${said}`, "overview"]),
+    ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
+    ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
+    ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs a look.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
+  ];
+  return html`<section class=${`callout ${found.length ? "bad" : ""}`}><${Icon} name=${found.length ? "warn" : "check"} /><div><h2>${found.length ? t("Needs attention") : t("Nothing needs attention.")}</h2>
+    ${found.length > 0 && html`<ul class="plain">${found.map(([text, place]) => html`<li dir="auto">${place === "overview" ? text : html`<a href=${`#/${place}`}>${text}</a>`}</li>`)}</ul>`}</div></section>`;
 }
 
 function ChatModels() {

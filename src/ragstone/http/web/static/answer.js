@@ -1,10 +1,10 @@
 // One question and its answer: what happens, what is said, what it stands on.
-import { html, copy, go, page, update, useMemo, useState } from "./lib.js";
+import { html, copy, go, notify, page, update, useMemo, useState } from "./lib.js";
 import { call, isAdmin, may } from "./api.js";
-import { Markdown, VERDICTS } from "./markdown.js";
+import { Markdown } from "./formatted.js";
 import { Pictures } from "./pictures.js";
 import { Button, Icon } from "./ui.js";
-import { duration, percent, sentence, t, when } from "./words.js";
+import { duration, percent, sentence, t, VERDICTS, when } from "./words.js";
 
 const STAGES = {
   contextualize: "Resolving the follow-up",
@@ -73,7 +73,8 @@ export function openEvidence(source, said) {
   update({ panel: { source, said } });
 }
 
-export function Answer({ turn, last, onAsk, onEdit }) {
+// One that is `fixed` is only read: it is somebody else's, or kept as it was.
+export function Answer({ turn, last, onAsk, onEdit, fixed }) {
   const [checks, setChecks] = useState(false);
   const sources = sourcesOf(turn);
   const titles = useMemo(() => new Map(sources.map((one) => [one.number, one.title || one.path])),
@@ -90,8 +91,8 @@ export function Answer({ turn, last, onAsk, onEdit }) {
   };
   return html`<article class="turn">
     <div class="question" dir="auto"><h2>${turn.question}</h2>
-      ${!running && html`<${Button} icon="edit" quiet label=${t("Edit the question")} onClick=${() => onEdit(turn.question)} />`}</div>
-    <${Stages} turn=${turn} running=${running} />
+      ${!running && !fixed && html`<${Button} icon="edit" quiet label=${t("Edit the question")} onClick=${() => onEdit(turn.question)} />`}</div>
+    ${!fixed && html`<${Stages} turn=${turn} running=${running} />`}
     ${turn.notes.map((note) => html`<p class="note" dir="auto">${note}</p>`)}
     ${turn.thinking && html`<details class="thinking"><summary>${t("What the model thought")}</summary><p dir="auto">${turn.thinking}</p></details>`}
     ${refused ? html`<${Refusal} turn=${turn} sources=${sources} />` : html`<div aria-live="polite" aria-busy=${String(running)}>
@@ -99,11 +100,11 @@ export function Answer({ turn, last, onAsk, onEdit }) {
         onCite=${cite} onVerdict=${verdict} />`}</div>`}
     ${turn.waits && html`<p class="note" role="status"><span class="spinner"></span> ${t("The connection was lost. The answer goes on as soon as it is back.")}</p>`}
     ${turn.error && html`<div class="callout bad" role="alert"><${Icon} name="warn" /><div><p>${sentence(turn.error)}</p>
-      <${Button} icon="again" label=${t("Try again")} onClick=${() => onAsk(turn.question)} /></div></div>`}
+      ${!fixed && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => onAsk(turn.question)} />`}</div></div>`}
     ${turn.state === "stopped" && html`<p class="note">${t("Stopped.")}</p>`}
     ${turn.answer && !refused && html`<${Standing} turn=${turn} checks=${checks} onChecks=${() => setChecks(!checks)} />`}
     ${turn.answer && !refused && html`<${Sources} sources=${sources} />`}
-    ${!running && html`<${Actions} turn=${turn} sources=${sources} onAsk=${onAsk} />`}
+    ${!running && html`<${Actions} turn=${turn} sources=${sources} onAsk=${onAsk} fixed=${fixed} />`}
     ${last && next.length > 0 && html`<section class="suggested"><h3>${t("Ask next")}</h3>
       ${next.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => onAsk(one)}>${one}</button>`)}</section>`}
   </article>`;
@@ -196,7 +197,7 @@ function print(event) {
   window.print();
 }
 
-function Actions({ turn, sources, onAsk }) {
+function Actions({ turn, sources, onAsk, fixed }) {
   const [done, setDone] = useState("");
   const copied = async (text, name) => { await copy(text); setDone(name); setTimeout(() => setDone(""), 2000); };
   const said = (name, label) => (done === name ? t("Copied") : label);
@@ -204,12 +205,24 @@ function Actions({ turn, sources, onAsk }) {
     ${turn.text && html`<${Button} icon="copy" label=${said("plain", t("Copy"))} onClick=${() => copied(turn.text, "plain")} />
     <${Button} icon="copy" label=${said("sources", t("Copy with sources"))} onClick=${() => copied(withSources(turn), "sources")} />`}
     ${turn.text && html`<${Button} icon="print" label=${t("Print")} onClick=${print} />`}
-    ${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
+    ${!fixed && html`<${MoreActions} turn=${turn} sources=${sources} onAsk=${onAsk} />`}</div>`;
+}
+
+// What only who asked can do.
+function MoreActions({ turn, sources, onAsk }) {
+  const keep = async () => {
+    try {
+      await call("notes.put", { room: turn.room, answer: turn.answerId });
+      turn.noted = true;
+      notify(t("Kept. It is below Notes."));
+    } catch (error) { notify(sentence(error), "bad"); }
+  };
+  return html`${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
       : html`<${Button} icon="again" label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
     ${turn.trace.length > 0 && html`<${Button} icon="why" label=${t("Why this answer?")} onClick=${() => go("why", turn.id)} />`}
+    ${turn.answer && turn.room && may("notes.put") && html`<${Button} icon="notes" label=${t("Keep as a note")} disabled=${turn.noted} onClick=${keep} />`}
     ${turn.answer?.finish === "stop" && sources.some((one) => one.cited) && isAdmin() && may("verified.put") && html`<${Button} icon="check" label=${t("Verify")} onClick=${async () => (await import("./verified.js")).verifyAnswer(turn, sources)} />`}
-    ${turn.answer && may("feedback.give") && html`<${Thumbs} turn=${turn} />`}
-  </div>`;
+    ${turn.answer && may("feedback.give") && html`<${Thumbs} turn=${turn} />`}`;
 }
 
 function Thumbs({ turn }) {

@@ -1,14 +1,13 @@
 // Asking: the conversation, the field for the next question, and the evidence beside it.
-import { html, changed, go, newId, notify, page, remember, remembered, save, update, useEffect, useLayoutEffect,
+import { html, changed, copy, go, newId, notify, page, remember, remembered, save, update, useEffect, useLayoutEffect,
   useLoaded, useRef, useState } from "./lib.js";
-import { call, may, principal, stream } from "./api.js";
+import { call, isAdmin, may, principal, stream } from "./api.js";
 import { Answer, sourcesOf } from "./answer.js";
 import { add, chosen, dropped, queue } from "./adding.js";
 import { DocumentView } from "./document.js";
 import { below, FolderChoice } from "./folders.js";
 import { ask as askUser, Button, Busy, Choice, Failure, Icon } from "./ui.js";
-import { VERDICTS } from "./markdown.js";
-import { number, percent, sentence, t, when } from "./words.js";
+import { number, percent, sentence, t, VERDICTS, when } from "./words.js";
 
 export const LEVELS = ["basic", "standard", "enhanced", "maximum"];
 export const levelNames = () => [["basic", t("Fast")], ["standard", t("Standard")], ["enhanced", t("Thorough")], ["maximum", t("Most thorough")]];
@@ -95,7 +94,7 @@ function finish(turn, full, error) {
 export async function put(question, options = {}) {
   if (!question.trim() || talk.stop) return;
   talk.room ||= newId();
-  const turn = newTurn(question.trim(), talk.collection || "default");
+  const turn = Object.assign(newTurn(question.trim(), talk.collection || "default"), { room: principal().user && talk.room });
   talk.turns.push(turn);
   talk.draft = "";
   const stop = new AbortController();
@@ -188,11 +187,11 @@ async function earlier() {
   changed();
 }
 
-function stored(entry) {
+export function stored(entry) {
   const { block, notes } = entry;
   const asked = block.conversations.find((one) => one.role === "user");
   const turn = newTurn(asked?.content || "", notes.collection);
-  return Object.assign(turn, { id: block.chat_id || turn.id, answerId: block.chat_id, state: "done", answer: notes.answer.text && !block.is_error ? notes.answer : null,
+  return Object.assign(turn, { room: block.room_id, id: block.chat_id || turn.id, answerId: block.chat_id, state: "done", answer: notes.answer.text && !block.is_error ? notes.answer : null,
     text: block.result.final_response, verdicts: notes.verdicts, nearest: notes.nearest || [], trace: notes.trace,
     stages: notes.trace.map((traced) => ({ stage: traced.stage, traced })),
     error: block.is_error ? { message: t("This question failed.") } : null });
@@ -221,7 +220,7 @@ export function AskPage() {
     ${failed && html`<${Failure} error=${failed} again=${() => go("ask")} />`}
     ${collections.error && html`<${Failure} error=${collections.error} again=${collections.reload} />`}
     ${talk.more && talk.shown >= talk.turns.length && html`<${Button} label=${t("Show earlier questions")} onClick=${() => { talk.shown += PART; earlier().catch(setFailed); }} />`}
-    ${!talk.turns.length && !failed && collections.value && html`<${Welcome} documents=${documents} known=${known} />`}
+    ${!talk.turns.length && !failed && !collections.error && html`<${Welcome} documents=${documents} known=${collections.value} />`}
     <${Turns} onEdit=${edit} />
     </div><${Composer} known=${known} /></div>
     ${page.panel && html`<${Evidence} ...${page.panel} />`}`;
@@ -277,11 +276,12 @@ function Turns({ onEdit }) {
 // What somebody sees who has not asked yet.
 function Welcome({ documents, known }) {
   const samples = useLoaded(async () => (documents ? suggest({}, [], talk.collection || known[0].collection.name) : []), [talk.collection, documents]);
-  if (!documents && may("collections")) {
+  if (known && !documents && may("collections")) {
     return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
       <p>${t("Every sentence of an answer shows where it comes from.")}</p>
       ${may("ingest") ? html`<p>${t("First, add some documents: drop files or whole folders here.")}</p>
         <a class="button primary" href="#/documents"><${Icon} name="upload" /><span>${t("Add documents")}</span></a>
+        ${isAdmin() && html` <a class="button" href="#/admin/sources"><${Icon} name="again" /><span>${t("Add a source")}</span></a>`}
         <p class="hint">${t("Or from the command line:")} <code>ragstone ingest FOLDER</code></p>
         <h3>${t("Then ask, for instance:")}</h3>
         <ul class="examples"><li>${t("What is this document about?")}</li><li>${t("Who decided this, and when?")}</li><li>${t("What does it cost?")}</li></ul>`
@@ -369,7 +369,7 @@ function Edge() {
 }
 
 // The document beside the answer, at what supports it.
-function Evidence({ source, said }) {
+export function Evidence({ source, said }) {
   const box = useRef(null);
   useEffect(() => { box.current.focus(); }, [source, said]);
   const close = () => update({ panel: null });
@@ -391,12 +391,14 @@ function Evidence({ source, said }) {
 export function Conversations() {
   const [wanted, setWanted] = useState("");
   const found = useLoaded(async () => (may("conversations.rooms") ? call("conversations.rooms", { limit: 200 }) : null), [page.session, page.rooms]);
+  const shares = useLoaded(async () => (may("shares.list_all") && principal().user ? call("shares.list_all") : []), [page.session, page.rooms]);
+  const shared = new Map((shares.value || []).map((one) => [`${one.user_id} ${one.room}`, one.id]));
   const rooms = (found.value?.rooms || []).filter((one) => one.title.toLowerCase().includes(wanted.toLowerCase()));
   if (found.error || !found.value?.rooms.length) return null;
   return html`<section class="conversations"><h2>${t("Conversations")}</h2>
     <label class="search"><${Icon} name="search" /><span class="unseen">${t("Search conversations")}</span>
       <input type="search" value=${wanted} placeholder=${t("Search conversations")} onInput=${(event) => setWanted(event.target.value)} /></label>
-    <ul>${rooms.map((one) => html`<${Room} key=${one.user_id + one.room} room=${one} />`)}</ul>
+    <ul>${rooms.map((one) => html`<${Room} key=${one.user_id + one.room} room=${one} shared=${shared.get(`${one.user_id} ${one.room}`)} />`)}</ul>
     ${!rooms.length && html`<p class="hint">${t("No title contains these words.")}</p>`}</section>`;
 }
 
@@ -411,7 +413,16 @@ async function removeFiles(room) {
 
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
 
-function Room({ room }) {
+// Shows a conversation to others, by an address to copy.
+async function share(room) {
+  const { id } = await call("shares.put", { room: room.room, user_id: room.user_id });
+  const link = new URL(`#/shared/${id}`, location.href).href;
+  update({ rooms: (page.rooms || 0) + 1 });
+  const text = t("Whoever may sign in here and has this link reads the conversation as it is now. Each answer is shown only to who may read all documents that it stands on.");
+  if (await askUser({ title: t("Share by link"), text, field: t("Link"), value: link, confirm: t("Copy the link") })) { await copy(link); notify(t("Copied")); }
+}
+
+function Room({ room, shared }) {
   const at = { tenant: principal().tenant, user: principal().user, room: room.room, user_id: room.user_id };
   const redraw = () => update({ rooms: (page.rooms || 0) + 1 });
   const guarded = (work) => async (event) => {
@@ -432,6 +443,7 @@ function Room({ room }) {
     update({ panel: null, side: false });
     setTimeout(() => window.print());
   });
+  const unshare = guarded(async () => { await call("shares.remove", { id: shared }); redraw(); notify(t("The link does not work any more.")); });
   const remove = guarded(async () => {
     const sure = await askUser({ title: t("Delete the conversation?"), text: room.title, confirm: t("Delete"), danger: true });
     if (!sure) return;
@@ -445,6 +457,8 @@ function Room({ room }) {
       aria-current=${talk.room === room.room ? "page" : null} onClick=${() => update({ side: false })}>${room.title || t("Untitled")}</a>
     <details class="menu"><summary aria-label=${t("More about {title}", { title: room.title })}>⋯</summary><div>
       <${Button} icon="edit" label=${t("Rename")} onClick=${rename} />
+      ${may("shares.put") && html`<${Button} icon="share" label=${shared ? t("Share as it is now") : t("Share by link")} onClick=${guarded(() => share(room))} />`}
+      ${shared && html`<${Button} icon="close" label=${t("Stop sharing")} onClick=${unshare} />`}
       ${may("conversations.export") && html`<${Button} icon="save" label=${t("Export as Markdown")} onClick=${download("markdown", "md")} />
       <${Button} icon="save" label=${t("Export as Word")} onClick=${download("docx", "docx", bytesOf)} />
       <${Button} icon="save" label=${t("Export as JSON")} onClick=${download("json", "json")} />`}

@@ -1,7 +1,7 @@
 // The documents: adding them, finding them, looking into them.
 import { html, changed, go, notify, page, update, useEffect, useLoaded, useRef, useState } from "./lib.js";
 import { call, may, principal, stream } from "./api.js";
-import { add, chosen, clear, counts, dropped, queue, retry } from "./adding.js";
+import { add, chosen, clear, counts, dropped, pause, queue, retry } from "./adding.js";
 import { DocumentView } from "./document.js";
 import { FolderPath } from "./folders.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
@@ -49,8 +49,7 @@ function Overview({ named }) {
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
       ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${() => setFolderReaders(current)} />`}
       ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Reindex")} onClick=${rebuild} />`}</div></div>
-    ${summary && html`<p class="dim">${t("{documents} documents, {chunks} passages, {model}", {
-      documents: number(summary.documents), chunks: number(summary.chunks), model: summary.collection.model })}
+    ${summary && html`<p class="dim">${[t("{count} documents", { count: number(summary.documents) }), t("{count} passages", { count: number(summary.chunks) }), summary.collection.model].join(" · ")}
       ${summary.pending > 0 && html` · ${t("{count} passages still being indexed", { count: number(summary.pending) })}`}</p>`}
     ${summary?.note && html`<div class="callout"><div>${summary.note}</div></div>`}
     ${may("ingest") && html`<${Drop} collection=${current} />`}
@@ -63,8 +62,11 @@ function Overview({ named }) {
 function Drop({ collection }) {
   const [over, setOver] = useState(false);
   const [readers, setReaders] = useState("");
+  const [folderName, setFolderName] = useState("");
+  const [tags, setTags] = useState("");
   const files = useRef(null), folder = useRef(null);
-  const send = (given) => add(given, collection, readers.trim() ? { allowed: readerNames(readers) } : {});
+  const named = tags.split(",").map((one) => one.trim()).filter(Boolean);
+  const send = (given) => add(given, collection, { folder: folderName, ...(readers.trim() ? { allowed: readerNames(readers) } : {}), ...(named.length ? { metadata: { tags: named } } : {}) });
   const take = async (event) => {
     event.preventDefault();
     setOver(false);
@@ -76,10 +78,15 @@ function Drop({ collection }) {
     <${Icon} name="upload" /><p>${t("Drop files or folders here, or choose them.")}</p>
     <div class="row"><${Button} kind="primary" label=${t("Choose files")} onClick=${() => files.current.click()} />
       <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} /></div>
+    <details class="more"><summary>${t("Folder, tags and who can read it")}</summary>
+    <label class="readers">${t("Into the folder")}
+      <input type="text" dir="auto" maxlength="1000" value=${folderName} placeholder=${t("none")} onInput=${(event) => setFolderName(event.target.value)} /></label>
+    <label class="readers">${t("Tags, with commas")}
+      <input type="text" dir="auto" maxlength="1000" value=${tags} onInput=${(event) => setTags(event.target.value)} /></label>
     <label class="readers">${t("Who can read it")}
       <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("As folder and collection say")} onInput=${(event) => setReaders(event.target.value)} /></label>
     <datalist id="readers">${["everyone", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)].map((name) => html`<option value=${name} />`)}</datalist>
-    <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p>
+    <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p></details>
     <p class="hint formats">PDF, Word, Excel, PowerPoint, HTML, Markdown, CSV, EPUB, ${t("mails, source code and more")}</p>
     <input type="file" multiple hidden id="files" ref=${files} onChange=${pick} aria-label=${t("Choose files")} />
     <input type="file" webkitdirectory hidden id="folder" ref=${folder} onChange=${pick} aria-label=${t("Choose a folder")} /></section>`;
@@ -95,9 +102,10 @@ function Queue() {
   const shown = [...queue.files].sort((a, b) => order[a.state] - order[b.state]).slice(0, 100);
   const progress = queue.progress;
   return html`<section class="queue card" aria-label=${t("Files being added")}>
-    <div class="row spread"><h2 role="status">${left.length ? t("Adding {left} of {total} files", { left: number(left.length), total: number(queue.files.length) })
+    <div class="row spread"><h2 role="status">${left.length && queue.paused ? t("Paused: {number} files wait", { number: number(found.waiting) }) : left.length ? t("Adding {left} of {total} files", { left: number(left.length), total: number(queue.files.length) })
       : t("{done} added, {failed} failed, {skipped} skipped", { done: number(found.done), failed: number(found.failed), skipped: number(found.skipped) })}</h2>
-      <div class="row">${failed.length > 0 && html`<${Button} icon="again" label=${t("Try the failed ones again")} onClick=${() => again(failed)} />`}
+      <div class="row">${left.length > 0 && html`<${Button} icon=${queue.paused ? "send" : "stop"} label=${queue.paused ? t("Resume") : t("Pause")} onClick=${() => pause(!queue.paused)} />`}
+      ${failed.length > 0 && html`<${Button} icon="again" label=${t("Try the failed ones again")} onClick=${() => again(failed)} />`}
       ${!left.length && html`<${Button} icon="close" label=${t("Clear the list")} onClick=${clear} />`}</div></div>
     ${progress && html`<p class="dim">${phase(progress)}</p><${Bar} share=${share(progress)} />`}
     <ul>${shown.map((one) => html`<li key=${one.collection + one.path} class=${one.state}>

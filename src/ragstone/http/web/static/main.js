@@ -1,7 +1,8 @@
 // The frame of the page: where you are, who you are, and the page that the address names.
 import { html, notify, page, remember, remembered, render, route, update, useEffect, useLoaded, usePage, useState } from "./lib.js";
-import { credential, enter, isAdmin, isPerson, leave, may } from "./api.js";
+import { credential, enter, isAdmin, isPerson, leave, may, principal } from "./api.js";
 import { AskPage, Conversations, startNew, talk } from "./ask.js";
+import { loadMarkdown } from "./formatted.js";
 import { Invited, PasswordForm } from "./passwords.js";
 import { begin, end, safe, signInAt } from "./provider.js";
 import { OwnQuota } from "./quotas.js";
@@ -10,6 +11,8 @@ import { LANGUAGES, language, preferred, sentence, speak, t } from "./words.js";
 
 const LATER = {
   documents: () => import("./documents.js"),
+  notes: () => import("./notes.js"),
+  shared: () => import("./shared.js"),
   graph: () => import("./graph.js"),
   why: () => import("./why.js"),
   evaluate: () => import("./evaluate.js"),
@@ -23,7 +26,7 @@ function App() {
   if (page.invitation) return html`<${Invited} secret=${page.invitation} done=${() => (page.session ? update({ invitation: null }) : update({ invitation: null, signsIn: true }))} />`;
   if (!page.session || page.signsIn) return html`<${SignIn} />`;
   const [where] = page.route;
-  const pages = [["ask", t("Ask")], ...(may("documents") ? [["documents", t("Documents")]] : []), ...(may("graph.show") ? [["graph", t("Graph")]] : []), ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
+  const pages = [["ask", t("Ask")], ...(may("documents") ? [["documents", t("Documents")]] : []), ...(may("notes.list_all") && principal().user ? [["notes", t("Notes")]] : []), ...(may("graph.show") ? [["graph", t("Graph")]] : []), ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
   const close = () => update({ side: false });
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>${t("Skip to content")}</a>
     <header class="top"><${Button} icon="menu" quiet label=${t("Menu")} aria-expanded=${String(page.side)} onClick=${() => update({ side: !page.side })} />
@@ -34,7 +37,7 @@ function App() {
         aria-current=${(where || "ask") === name ? "page" : null}><${Icon} name=${name} /><span>${label}</span></a>`)}</nav>
       <${Conversations} /><${Foot} /></aside>
     ${page.side && html`<div class="shade" onClick=${close}></div>`}
-    <main id="main" tabindex="-1" class=${page.panel && (where || "ask") === "ask" ? "split" : ""}>
+    <main id="main" tabindex="-1" class=${page.panel && ["ask", "notes", "shared"].includes(where || "ask") ? "split" : ""}>
       ${LATER[where] ? html`<${Later} key=${where} load=${LATER[where]} />` : html`<${AskPage} />`}</main>
     <${Notice} />${page.dialog && html`<${Dialog} key=${page.dialog.title} dialog=${page.dialog} />`}`;
 }
@@ -142,3 +145,4 @@ await speak(preferred()).catch(() => speak("en"));
 await start();
 update({ route: route() });
 render(html`<${App} />`, document.getElementById("app"));
+loadMarkdown();

@@ -1,6 +1,6 @@
 // An answer's Markdown as a page shows it: no markup of its own, no pictures, citations as buttons.
 import { html, useLayoutEffect, useMemo, useRef, copy } from "./lib.js";
-import { t } from "./words.js";
+import { t, VERDICTS } from "./words.js";
 import MarkdownIt from "./vendor/markdown-it.js";
 import DOMPurify from "./vendor/purify.js";
 
@@ -248,11 +248,3 @@ function paint(pieces, number, verdict, [, first, start], [, last, , end]) {
     }
   }
 }
-
-export const VERDICTS = {
-  supported: "Supported",
-  partly: "Partly supported",
-  contradicted: "Contradicted",
-  unsupported: "Not supported",
-  no_claim: "Makes no claim",
-};

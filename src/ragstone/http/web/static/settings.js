@@ -6,6 +6,21 @@ import { sentence, t, when } from "./words.js";
 
 const MOST = 60; // Settings that are drawn at a time.
 
+// What the sections of the settings are about, by their names.
+const SECTIONS = {
+  rag: "Search and answers", llm: "Chat model", llm_fallback: "Chat model that stands in", embedding: "Search by meaning", rerank: "Comparing passages closely",
+  reader: "Checking sentences", self_rag: "Judging answers", ensemble: "Several answers that vote", adaptive: "Understanding the question", spelling: "Spelling",
+  conversation: "Conversations", cache: "Cache", ingest: "Reading documents", index: "Index", state: "Database", jobs: "Jobs", auth: "Signing in", limits: "Limits",
+  server: "Server", dialects: "Interfaces for other programs", mcp: "Tools for agents (MCP)", plone: "Plone", statistics: "Statistics", telemetry: "Telemetry", log: "Log", audit: "Audit trail",
+};
+
+// The section of a setting, and its own name, as words.
+function named({ key }) {
+  const parts = key.split(".");
+  const words = parts.pop().replaceAll("_", " ").replace(/\b(?:api|ca|csv|html|http|https|id|ip|llm|mcp|ocr|oidc|pdf|rrf|sql|tls|totp|ttl|url|uri)s?\b/g, (one) => one.toUpperCase());
+  return [SECTIONS[parts[0]] ? t(SECTIONS[parts[0]]) : t("Other"), words.charAt(0).toUpperCase() + words.slice(1)];
+}
+
 export function SettingsView() {
   const found = useLoaded(() => request("/api/v1/settings"), []);
   const log = useLoaded(() => request("/api/v1/settings/audit?limit=20"), []);
@@ -17,7 +32,12 @@ export function SettingsView() {
   const all = found.value.sections.flatMap((one) => one.settings).map((one) => changed[one.key] || one);
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   const kept = { all: () => true, changeable: (one) => one.scopes.length > 0, set: (one) => one.source !== "default" }[only];
-  const some = all.filter((one) => kept(one) && words.every((word) => `${one.key} ${one.help} ${one.variable}`.toLowerCase().includes(word)));
+  const some = all.filter((one) => kept(one) && words.every((word) => `${named(one).join(" ")} ${one.key} ${one.help} ${one.variable}`.toLowerCase().includes(word)));
+  const sections = new Map();
+  for (const one of some.toSorted((a, b) => (b.source !== "default") - (a.source !== "default")).slice(0, MOST)) {
+    const title = one.source === "default" ? named(one)[0] : t("Changed settings");
+    sections.set(title, [...(sections.get(title) || []), one]);
+  }
   const act = async (work) => {
     try {
       const value = await work();
@@ -34,7 +54,7 @@ export function SettingsView() {
       <input type="search" value=${wanted} placeholder=${t("Search the settings")} onInput=${(event) => setWanted(event.target.value)} /></label>
       <${Choice} hidden label=${t("Which")} value=${only} onChange=${setOnly} options=${[["changeable", t("Changeable without restart")], ["set", t("Changed settings only")], ["all", t("All")]]} /></div>
     <p class="dim" role="status">${t("{count} settings", { count: some.length })}</p>
-    <ul class="settings">${some.slice(0, MOST).map((one) => html`<${OneSetting} key=${one.key + JSON.stringify(one.value)} setting=${one} onPut=${put} onUnset=${unset} />`)}</ul>
+    ${[...sections].map(([title, inside]) => html`<section key=${title}><h2>${title}</h2><ul class="settings">${inside.map((one) => html`<${OneSetting} key=${one.key + JSON.stringify(one.value)} setting=${one} onPut=${put} onUnset=${unset} />`)}</ul></section>`)}
     ${some.length > MOST && html`<p class="hint">${t("and {count} more", { count: some.length - MOST })}</p>`}
     ${log.value?.changes.length > 0 && html`<h2>${t("Changes")}</h2><ul class="plain">${log.value.changes.map((one, index) => html`<li key=${index} class="row"><span><code>${one.key}</code> ${shown(one.old)} → ${shown(one.new)} <span class="dim">${when(one.at)} · ${one.who} · ${one.scope}</span></span>
       ${one.scope === "global" && html`<${Button} kind="small" label=${t("Undo")} onClick=${() => undo(one)} />`}</li>`)}</ul>`}`;
@@ -46,16 +66,17 @@ function shown(value) {
 
 function OneSetting({ setting, onPut, onUnset }) {
   const { key, value, kind, scopes, restart, secret } = setting;
+  const [section, title] = named(setting);
   const [draft, setDraft] = useState(typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? ""));
   const fixed = !scopes.length;
   const choices = typeof value === "string" && kind.includes(", ") ? kind.split(", ") : null;
   const sent = (event) => { event.preventDefault(); onPut(key, read(draft, value, kind)); };
   let field;
   if (fixed || secret) field = html`<code>${shown(value) || "–"}</code>`;
-  else if (typeof value === "boolean") field = html`<label class="row"><input type="checkbox" checked=${value} onChange=${(event) => onPut(key, event.target.checked)} /><span class="unseen">${key}</span></label>`;
-  else if (choices) field = html`<${Choice} hidden label=${key} value=${value} options=${choices.map((one) => [one, one])} onChange=${(chosen) => onPut(key, chosen)} />`;
-  else field = html`<form class="row" onSubmit=${sent}><label><span class="unseen">${key}</span><input value=${draft} type=${typeof value === "number" ? "number" : "text"} step="any" onInput=${(event) => setDraft(event.target.value)} /></label><button class="button small">${t("Save")}</button></form>`;
-  return html`<li class="card setting"><div><code>${key}</code><p dir="auto">${setting.help}</p><p class="hint" dir="auto">${[kind, setting.bounds, `${t("from")} ${[setting.source, setting.where].filter(Boolean).join(", ")}`, restart && t("read at the start"), setting.variable].filter(Boolean).join(" · ")}</p></div>
+  else if (typeof value === "boolean") field = html`<label class="row"><input type="checkbox" checked=${value} onChange=${(event) => onPut(key, event.target.checked)} /><span class="unseen">${title}</span></label>`;
+  else if (choices) field = html`<${Choice} hidden label=${title} value=${value} options=${choices.map((one) => [one, one])} onChange=${(chosen) => onPut(key, chosen)} />`;
+  else field = html`<form class="row" onSubmit=${sent}><label><span class="unseen">${title}</span><input value=${draft} type=${typeof value === "number" ? "number" : "text"} step="any" onInput=${(event) => setDraft(event.target.value)} /></label><button class="button small">${t("Save")}</button></form>`;
+  return html`<li class="card setting"><div><strong dir="auto">${title}</strong>${setting.source !== "default" && html` <span class="dim">${section}</span>`}<p dir="auto">${setting.help}</p><p class="hint" dir="auto"><code>${key}</code> · ${[kind, setting.bounds, `${t("from")} ${[setting.source, setting.where].filter(Boolean).join(", ")}`, restart && t("read at the start"), setting.variable].filter(Boolean).join(" · ")}</p></div>
     <div class="row">${field}${setting.source === "store" && html`<${Button} icon="again" quiet label=${t("Reset to the inherited value")} onClick=${() => onUnset(key)} />`}</div></li>`;
 }
 

@@ -3,11 +3,11 @@
 import { html, go, page, useLoaded, useState } from "./lib.js";
 import { call, isAdmin, principal, request } from "./api.js";
 import { stageName } from "./answer.js";
-import { Markdown, VERDICTS } from "./markdown.js";
+import { Markdown } from "./markdown.js";
 import { follow, levelNames, newTurn, talk } from "./ask.js";
 import { why as reasonOf } from "./evaluate.js";
 import { Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
-import { duration, number, percent, t, when } from "./words.js";
+import { duration, number, percent, t, VERDICTS, when } from "./words.js";
 
 export default function WhyPage() {
   const [, id, run, setting, number] = page.route;

@@ -20,9 +20,28 @@ export function preferred() {
   return chosen || own.find((one) => LANGUAGES[one]) || "en";
 }
 
+// How a text reads where its {count} is one.
+const SINGULAR = {
+  "{count} passages": "{count} passage",
+  "{count} passages still being indexed": "{count} passage still being indexed",
+  "{count} more passages were read": "{count} more passage was read",
+  "{count} documents": "{count} document",
+  "Delete {count} documents?": "Delete {count} document?",
+  "{count} pages": "{count} page",
+  "{count} files": "{count} file",
+  "{count} characters": "{count} character",
+  "{count} settings": "{count} setting",
+  "{count} steps in {time}": "{count} step in {time}",
+  "{count} times": "{count} time",
+  "Show {count} earlier questions": "Show {count} earlier question",
+  "Show {count} more questions": "Show {count} more question",
+  "{count} questions were removed from the cache.": "{count} question was removed from the cache.",
+};
+
 // A text in the page's language, with {names} filled in.
 export function t(text, values = {}) {
-  return (words[text] ?? text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const asked = SINGULAR[text] && String(values.count) === number(1) ? SINGULAR[text] : text;
+  return (words[asked] ?? asked).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
 // Making one costs more than a row of a list does.
@@ -70,3 +89,11 @@ export function sentence(error) {
   if (error.code === "lost") return t("The connection was lost in the middle of the answer.");
   return error.message || String(error);
 }
+
+export const VERDICTS = {
+  supported: "Supported",
+  partly: "Partly supported",
+  contradicted: "Contradicted",
+  unsupported: "Not supported",
+  no_claim: "Makes no claim",
+};

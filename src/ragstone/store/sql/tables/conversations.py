@@ -173,6 +173,28 @@ verified_answers = Table(
 )
 """They are the collection's: who is erased is no `owner` and none of the `readers` any more."""
 
+shared_conversations = Table(
+    "shared_conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    *(Column(name, Text, nullable=False) for name in _OF_A_ROOM),
+    Column("until", Double, nullable=False),
+    Index(None, "tenant", "user"),
+)
+"""Conversations that their users show to others; `id` is known to who has the link. The room is no
+foreign key, as conversations may be kept elsewhere."""
+
+notes = Table(
+    "notes",
+    metadata,
+    Column("id", Text, primary_key=True),
+    *(Column(name, Text, nullable=False) for name in ("tenant", "user", "comment")),
+    Column("at", Double, nullable=False),
+    *(Column(name, Text, nullable=False) for name in ("turn", "origin")),
+    Index(None, "tenant", "user", "at"),
+)
+"""Answers that a user keeps: `turn` is JSON, read by us, `origin` like that of `turns`."""
+
 question_sets = Table(
     "question_sets",
     metadata,

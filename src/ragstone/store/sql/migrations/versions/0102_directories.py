@@ -1,9 +1,9 @@
 """Add people and groups of a directory, shared conversations and notes."""
 
+import sqlalchemy as sa
 from alembic import op
 
 from ragstone.store.sql.migrations import create_tables
-from ragstone.store.sql.tables import people
 
 revision = "0102"
 down_revision = "0101"
@@ -11,5 +11,9 @@ down_revision = "0101"
 
 def upgrade() -> None:
     create_tables(op.get_bind(), revision)
-    for name in ("origin", "active", "profile"):
-        op.add_column("people", people.c[name].copy())
+    for column in (
+        sa.Column("origin", sa.Text(), nullable=False, server_default=""),
+        sa.Column("active", sa.Boolean(), nullable=False, server_default=sa.true()),
+        sa.Column("profile", sa.JSON(), nullable=False, server_default="{}"),
+    ):
+        op.add_column("people", column)
