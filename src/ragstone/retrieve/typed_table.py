@@ -441,11 +441,11 @@ def _cells(
         if known > place:
             place = known
             cells[place] = cell
-        elif labelled and number == 0 and not name:
-            place = 0
-            cells[0] = cell
+            continue
+        said = f"{name}: {cell}" if name else cell
+        if labelled and number == 0:
+            place, cells[0] = 0, said
         elif place >= 0:
-            said = f"{name}: {cell}" if name else cell
             cells[place] = f"{cells[place]}; {said}"
         else:
             return None

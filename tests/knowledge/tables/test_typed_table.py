@@ -61,6 +61,15 @@ def test_given_rows_whose_names_begin_like_totals_then_their_figures_tell(tmp_pa
     assert len(table.totals) == 1
 
 
+@pytest.mark.parametrize("name", ["Fruit: dates and oats", "Bran; extra", "Kids: 3 in 1; sweet"])
+def test_given_signs_between_cells_in_the_name_of_a_row_then_it_is_a_row(
+    name: str, tmp_path: Path
+) -> None:
+    others = "".join(f"Oats {number},Q,{number}\n" for number in range(9))
+    [table] = tables_of(written(tmp_path, f'"",Maker,Fat\n{others}"{name}",P,3\n'))
+    assert [row.cells for row in table.rows[8:]] == [("Oats 8", "Q", "8"), (name, "P", "3")]
+
+
 def test_given_no_names_of_columns_then_there_is_no_table(tmp_path: Path) -> None:
     assert tables_of(written(tmp_path, "4,9,2\n3,5,7\n8,1,6\n")) == []
 
