@@ -47,6 +47,7 @@ LOOKUPS: Mapping[str, Mapping[str, Any]] = {
     "statistics.traces": {"tenant": "default", "limit": 1000},
     "statistics.trace": {"tenant": "default", "id": UNKNOWN},
     "statistics.stages": {"tenant": "default", "days": 30},
+    "statistics.strategies": {"tenant": "default", "days": 30},
     "reading.read": {
         "principal": ME,
         "collection": "default",

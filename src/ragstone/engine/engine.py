@@ -73,7 +73,8 @@ class Engine:
         ask = await self._asked(ask) if self._asked else ask
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
         recipe = self._chosen(ask)
-        adapters = within_budget(self._adapters.of_question(ask), recipe.budget)
+        given = self._adapters.of_question(ask) if ask.searches_by_tool else self._adapters
+        adapters = within_budget(given, recipe.budget)
         question = _Question(adapters, recipe, Turn(ask), events.put, self._rooms)
         worker = asyncio.create_task(question.stages())
         ended = False

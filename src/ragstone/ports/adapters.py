@@ -110,8 +110,8 @@ class Adapters:
     """What plugins and other packages bring for their own stages, by name."""
 
     def of_question(self, ask: Ask) -> "Adapters":
-        """Those of a question: the search of the gateway is asked first where it wants that."""
+        """Those of a question that wants the search of the gateway asked first."""
         search = self.tool_search
-        if search is None or not (ask.searches_by_tool and search.serves(ask.organisation)):
+        if search is None or not search.serves(ask.organisation):
             return self
         return replace(self, external_retriever=search)

@@ -94,8 +94,9 @@ KINDS: Mapping[Kind, frozenset[str]] = {
     ),
 }
 UNRECORDED = _set_of(
-    "statistics.use statistics.stages reading.facets reading.folders reading.check_folder "
-    "readers.explain readers.folders sources.kinds sources.list sources.show sources.runs "
+    "statistics.use statistics.stages statistics.strategies reading.facets reading.folders "
+    "reading.check_folder readers.explain readers.folders sources.kinds sources.list sources.show "
+    "sources.runs "
     "conversations.rooms conversations.tokens settings.list_all settings.get settings.explain "
     "prompts.list_all prompts.get prompts.check prompts.versions prompts.diff jobs.get jobs.list "
     "jobs.watch jobs.kinds keys.list_all keys.whose keys.widget keys.session keys.exist "
