@@ -121,10 +121,12 @@ async def test_given_a_search_that_hangs_beside_it_then_the_backup_is_not_ended_
     two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "PATIENCE", 0.5)
+    # It hangs too hard to give way by itself, so its session is ended.
+    monkeypatch.setattr(leases, "GIVES_WAY", 1_000.0)
     here, there = two
     steps = here.steps(write_backup, tmp_path / "backup.zip")
     await anext(steps)
-    with pytest.raises(StateUnavailable, match="during the search|The search took so long"):
+    with pytest.raises(StateUnavailable, match="during the search"):
         async with asyncio.timeout(PATIENCE), here.catalog.snapshot():
             there.write("new.txt", "A new exhibition about bridges.")
             await there.ingest()
