@@ -83,6 +83,7 @@ from ragstone.ports import (
     PairReader,
     Pooled,
     Profile,
+    ToolGateway,
 )
 from ragstone.reader.configured import open_configured_reader
 from ragstone.retrieve.held_tokens import HeldTokens
@@ -185,6 +186,7 @@ async def open_adapters(
                 AdapterParts(settings, database, index, embedders.topic_embedder(), retriever)
             )
         )
+        gateway: ToolGateway | None = added.get("gateway")
         # SQLite's connections are opened as they are needed: they never run short.
         pooled = (*((database,) if database.shared else ()), *connected.parts)
         adapters = Adapters(
@@ -215,8 +217,8 @@ async def open_adapters(
             answerable=extractive if chat else None,
             judge=ReadingJudge(reader, compare, embedders.multilingual()),
             external_retriever=retriever,
-            toolbox=added.get("toolbox"),
-            tool_search=added.get("tool_search"),
+            toolbox=gateway.tools if gateway else None,
+            tool_search=gateway.search if gateway else None,
             graph=added.get("graph"),
             added=added,
             approvals=added.get("approvals"),

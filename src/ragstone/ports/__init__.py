@@ -3,7 +3,7 @@
 `Adapters` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.adapters import Adapters, Pooled, PoolUse
+from ragstone.ports.adapters import Adapters, Pooled, PoolUse, ToolGateway
 from ragstone.ports.answering import (
     Answerability,
     Answerer,
@@ -166,6 +166,7 @@ __all__ = [
     "Templates",
     "TermStatistics",
     "TokenKind",
+    "ToolGateway",
     "ToolSearch",
     "ToolSession",
     "Toolbox",

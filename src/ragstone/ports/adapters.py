@@ -50,6 +50,14 @@ class Pooled(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolGateway:
+    """A gateway of tools, and the search among them."""
+
+    tools: Toolbox
+    search: ToolSearch
+
+
+@dataclass(frozen=True, slots=True)
 class Adapters:
     """One adapter of each port, for the stages.
 

@@ -7,8 +7,7 @@ PLUGIN = Plugin(
     {
         "adapters": {
             "approvals": Extension(f"{__name__}.approvals:open_approvals"),
-            "toolbox": Extension(f"{__name__}.tools.configured:open_toolbox"),
-            "tool_search": Extension(f"{__name__}.tools.search:open_tool_search"),
+            "gateway": Extension(f"{__name__}.tools.search:open_gateway"),
         },
         "settings": {
             "mcp": Extension(f"{__name__}.settings:McpSettings", "Tools of other servers.")

@@ -4,18 +4,12 @@ import logging
 from contextlib import AbstractAsyncContextManager
 
 from ragstone.core.errors import ConfigError, ToolsUnavailable
-from ragstone.local.added import AdapterParts
 from ragstone.plugins.agent.settings import McpSettings
 from ragstone.ports import Toolbox, ToolSession
 
 log = logging.getLogger(__name__)
 
 MISSING = "tools over MCP need the MCP client: pip install 'ragstone[mcp]'."
-
-
-def open_toolbox(parts: AdapterParts) -> Toolbox | None:
-    """The gateway, None if it is off; raises ConfigError."""
-    return make_toolbox(McpSettings.of(parts.settings))
 
 
 def make_toolbox(settings: McpSettings) -> Toolbox | None:

@@ -8,8 +8,9 @@ from ragstone.core.foreign_passages import foreign_hit
 from ragstone.core.turn import Ask, Hit, Plan
 from ragstone.local.added import AdapterParts
 from ragstone.plugins.agent import search_tools
-from ragstone.plugins.agent.tools.configured import open_toolbox
-from ragstone.ports import Retriever, Toolbox, ToolSearch
+from ragstone.plugins.agent.settings import McpSettings
+from ragstone.plugins.agent.tools.configured import make_toolbox
+from ragstone.ports import Retriever, Toolbox, ToolGateway
 from ragstone.ports.answering import RESULT_CHARS
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ class GatewaySearch:
         return list(hits)
 
 
-def open_tool_search(parts: AdapterParts) -> ToolSearch | None:
-    """The search of the gateway of the settings, None if there is none; raises ConfigError."""
-    toolbox = open_toolbox(parts)
-    return GatewaySearch(toolbox, parts.retriever) if toolbox else None
+def open_gateway(parts: AdapterParts) -> ToolGateway | None:
+    """The gateway of the settings and its search, None if it is off; raises ConfigError."""
+    tools = make_toolbox(McpSettings.of(parts.settings))
+    return ToolGateway(tools, GatewaySearch(tools, parts.retriever)) if tools else None
