@@ -30,10 +30,8 @@ from ragstone.core.errors import InvalidBlock, InvalidRoom, UnknownRoom
 from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Principal, SearchType
 from ragstone.local.conversation_export import write_conversation
-from ragstone.ports import Adapters, ConversationStore
+from ragstone.ports import Adapters, ConversationStore, read_turns
 from ragstone.service.conversations import Format
-
-IN_ONE_READ = 500
 
 _NOTES = TypeAdapter(Notes)
 
@@ -79,10 +77,8 @@ class LocalConversations:
 
     async def export(self, conversation: ConversationKey, form: Format) -> str:
         room = await self._find_room(conversation)
-        entries: list[StoredTurn] = []
-        while page := await self._conversations.entries(conversation, IN_ONE_READ, len(entries)):
-            entries += page
-        return await asyncio.to_thread(write_conversation, room, entries[::-1], form)
+        turns = await read_turns(self._conversations, conversation)
+        return await asyncio.to_thread(write_conversation, room, turns, form)
 
     async def take_in(self, principal: Principal, text: str) -> int:
         check_known()

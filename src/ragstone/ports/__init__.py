@@ -33,7 +33,13 @@ from ragstone.ports.catalog import (
     need_collection,
 )
 from ragstone.ports.collections import Vocabulary
-from ragstone.ports.conversations import ConversationStore, FeedbackStore, Lease, Traces
+from ragstone.ports.conversations import (
+    ConversationStore,
+    FeedbackStore,
+    Lease,
+    Traces,
+    read_turns,
+)
 from ragstone.ports.embedding import (
     IN_BULK,
     BridgingEmbedder,
@@ -185,4 +191,5 @@ __all__ = [
     "in_bulk",
     "may_share",
     "need_collection",
+    "read_turns",
 ]

@@ -8,6 +8,9 @@ from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn
 from ragstone.core.records import Feedback, QuestionTrace, StageUse
 from ragstone.core.turn import Message, Principal, SearchType
 
+IN_ONE_READ = 500
+"""Turns that are read at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:
@@ -114,6 +117,15 @@ class ConversationStore(Protocol):
     async def ready(self) -> None:
         """Raise StateUnavailable unless the store answers."""
         ...
+
+
+async def read_turns(store: ConversationStore, conversation: ConversationKey) -> list[StoredTurn]:
+    """All turns of a conversation, the oldest first; raises InvalidBlock for one that cannot be
+    read."""
+    found: list[StoredTurn] = []
+    while page := await store.entries(conversation, IN_ONE_READ, len(found)):
+        found += page
+    return found[::-1]
 
 
 class FeedbackStore(Protocol):

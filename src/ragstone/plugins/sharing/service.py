@@ -15,13 +15,10 @@ from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
 from ragstone.plugins.sharing.records import KeptAnswer, Share, SharedConversation
 from ragstone.plugins.sharing.store import own_store
-from ragstone.ports import Adapters
+from ragstone.ports import Adapters, read_turns
 
 MAX_NOTES = 2_000
 """Notes of one user."""
-
-IN_ONE_READ = 500
-"""Turns that are read from a store at a time."""
 
 
 class LocalShares:
@@ -55,7 +52,11 @@ class LocalShares:
             raise UnknownShare
         here = ConversationKey(principal.tenant, share.user, share.room, share.user_id)
         room = await self._adapters.conversations.room(here)
-        turns = [item for item in await _read_turns(self._adapters, here) if item.at <= share.until]
+        turns = [
+            item
+            for item in await read_turns(self._adapters.conversations, here)
+            if item.at <= share.until
+        ]
         if room is None or not turns:
             raise UnknownShare
         # An admin reads here what the documents' readers do: others showed it to a reader of them.
@@ -144,15 +145,7 @@ async def _read_own_turns(adapters: Adapters, here: ConversationKey) -> list[Sto
     mine = await select_readable(known, current_reader(), adapters.catalog, here.tenant)
     if not known or (mine is not None and len(mine) < len(known)):
         raise UnknownRoom(here.room)
-    return await _read_turns(adapters, here)
-
-
-async def _read_turns(adapters: Adapters, here: ConversationKey) -> list[StoredTurn]:
-    """All turns of a room, from the oldest on."""
-    found: list[StoredTurn] = []
-    while page := await adapters.conversations.entries(here, IN_ONE_READ, len(found)):
-        found += page
-    return found[::-1]
+    return await read_turns(adapters.conversations, here)
 
 
 def _find_documents(turn: StoredTurn) -> set[str]:
