@@ -189,16 +189,13 @@ def _row(view: "PersonView") -> tuple[object, ...]:
 
     reaches = "all" if view.collections is None else ", ".join(view.collections) or "nothing"
     invited = f"invited until {format_time(view.invited_until)}" if view.invited_until else ""
-    state = invited or ("active" if _can_sign_in(view) else "invitation ended")
+    has_password = view.has_password or view.origin != "here"
+    state = invited or ("active" if has_password else "invitation ended")
     state = state if view.active else "deactivated"
     used = format_time(view.used_at) if view.used_at else ""
     codes = "yes" if view.second_factor else ""
     groups = ", ".join(view.groups)
     return (view.name, view.display, view.role, groups, reaches, state, codes, used)
-
-
-def _can_sign_in(view: "PersonView") -> bool:
-    return view.has_password or view.origin != "here"
 
 
 def _show(view: "PersonView", as_json: bool) -> int:

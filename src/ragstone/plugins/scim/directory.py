@@ -64,7 +64,7 @@ class Users:
         if name is not None:
             views = [view for view in [await self._show(name)] if view]
         else:
-            views = [v for v in await self._people.list(self._principal) if v.origin == ORIGIN]
+            views = await list_provisioned(self._people, self._principal)
         groups = await self._scim.groups(self._principal.tenant)
         return _select([self._user(view, groups) for view in views], asked)
 
@@ -140,11 +140,10 @@ class Users:
             for group in groups
             if group.name in view.groups
         ] or None
-        user.meta = self._meta("User", user.id, view.created_at, view.profile.get(CHANGED))
+        created = view.created_at
+        changed = view.profile.get(CHANGED) or created
+        user.meta = make_meta(self._base, "User", user.id, created, changed)
         return user
-
-    def _meta(self, kind: str, id: str, created: float, changed: float | None) -> Meta:
-        return make_meta(self._base, kind, id, created, changed or created)
 
 
 class Groups:
@@ -162,13 +161,15 @@ class Groups:
 
     async def list(self, asked: SearchRequest[Any]) -> Sequence[Group]:
         """The groups of which a filter is true."""
-        people = await self._provisioned()
+        people = await list_provisioned(self._people, self._principal)
         found = await self._scim.groups(self._principal.tenant)
         return _select([self._group(group, people) for group in found], asked)
 
     async def get(self, id: str) -> Group:
         """A group. Raises NotFoundException."""
-        return self._group(await self._find(id), await self._provisioned())
+        return self._group(
+            await self._find(id), await list_provisioned(self._people, self._principal)
+        )
 
     async def create(self, group: Group) -> Group:
         """Make a group. Raises UniquenessException, InvalidValueException."""
@@ -180,13 +181,17 @@ class Groups:
         """Give a group what `after` says. Raises NotFoundException, UniquenessException,
         InvalidValueException."""
         stored = await self._find(before.id or "")
-        members = [view for view in await self._provisioned() if stored.name in view.groups]
+        members = [
+            view
+            for view in await list_provisioned(self._people, self._principal)
+            if stored.name in view.groups
+        ]
         return await self._put(replace(stored, changed_at=state_time()), after, members)
 
     async def remove(self, id: str) -> None:
         """Remove a group: nobody is in it any more. Raises NotFoundException."""
         stored = await self._find(id)
-        for view in await self._provisioned():
+        for view in await list_provisioned(self._people, self._principal):
             if stored.name in view.groups:
                 await self._provide(view, leaves=[stored.name])
         await self._scim.remove_group(self._principal.tenant, id)
@@ -210,13 +215,15 @@ class Groups:
         for view in wanted.values():
             if name not in view.groups:
                 await self._provide(view, joins=[name])
-        return self._group(kept, await self._provisioned())
+        return self._group(kept, await list_provisioned(self._people, self._principal))
 
     async def _members(self, group: Group) -> Mapping[str, PersonView]:
         """The accounts of the members by name. Raises InvalidValueException."""
         if not group.members:
             return {}
-        known = {user_id(view): view for view in await self._provisioned()}
+        known = {
+            user_id(view): view for view in await list_provisioned(self._people, self._principal)
+        }
         wanted = {}
         for member in group.members:
             view = known.get(member.value or "")
@@ -234,10 +241,6 @@ class Groups:
         except Conflict as error:
             # Removed meanwhile, and made anew otherwise.
             raise ConflictException(detail=error.message) from error
-
-    async def _provisioned(self) -> Sequence[PersonView]:
-        found = await self._people.list(self._principal)
-        return [view for view in found if view.origin == ORIGIN]
 
     async def _find(self, id: str) -> ProvisionedGroup:
         for group in await self._scim.groups(self._principal.tenant):
@@ -262,6 +265,11 @@ class Groups:
             members=members or None,
             meta=make_meta(self._base, "Group", group.id, group.created_at, group.changed_at),
         )
+
+
+async def list_provisioned(people: PeopleService, principal: Principal) -> list[PersonView]:
+    """The accounts that a provider has made."""
+    return [view for view in await people.list(principal) if view.origin == ORIGIN]
 
 
 def user_id(view: PersonView) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import Conflict
@@ -22,13 +22,13 @@ class SqlGroups:
     async def groups(self, tenant: str) -> list[ProvisionedGroup]:
         """The groups by name."""
         table = directory_groups
-        wanted = select(table).where(table.c.tenant == tenant).order_by(table.c.name)
-
-        def read(connection: Connection) -> list[ProvisionedGroup]:
-            rows = [dict(row) for row in connection.execute(wanted).mappings()]
-            return [ProvisionedGroup(**row) for row in rows if row.pop("tenant")]
-
-        return await self._database.read(read)
+        own = [column for column in table.c if column.name != "tenant"]
+        wanted = select(*own).where(table.c.tenant == tenant).order_by(table.c.name)
+        return await self._database.read(
+            lambda connection: [
+                ProvisionedGroup(**row) for row in connection.execute(wanted).mappings()
+            ]
+        )
 
     async def put_group(self, tenant: str, group: ProvisionedGroup) -> None:
         """Keep a group. Raises Conflict."""
