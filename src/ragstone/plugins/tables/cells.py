@@ -120,18 +120,17 @@ class CellComputation:
     @property
     def subject(self) -> str:
         """What the cells have in common."""
-        cell = self.cells[0]
-        names = {
-            "row": (cell.heading, cell.label),
-            "column": (cell.header,),
-            "heading": (cell.label, cell.header),
-        }[self.axis]
-        return ", ".join(name for name in names if name)
+        return ", ".join(name for name in _shared_names(self.axis, self.cells[0]) if name)
 
     @property
     def expression(self) -> str:
         """The computation as arithmetic; of the highest and lowest, a comparison."""
         numbers = [f"({c.value})" if c.value < 0 else str(c.value) for c in self.cells]
+        formula = self.format_formula(numbers)
+        return f"{formula} * 100" if self.operation in ("percent", "share") else formula
+
+    def format_formula(self, numbers: Sequence[str]) -> str:
+        """The formula over the cells' numbers, as these are written; a percentage as a share."""
         first, last = numbers[0], numbers[-1]
         match self.operation:
             case "sum":
@@ -141,10 +140,8 @@ class CellComputation:
             case "change":
                 return f"{first} - {last}"
             case "percent":
-                return f"({first} - {last}) / {last} * 100"
-            case "share":
-                return f"{first} / {last} * 100"
-            case "ratio":
+                return f"({first} - {last}) / {last}"
+            case "share" | "ratio":
                 return f"{first} / {last}"
             case "most" | "least":
                 return f"{'max' if self.operation == 'most' else 'min'}({', '.join(numbers)})"
@@ -251,11 +248,11 @@ def _place(axis: Axis, cell: NumberCell) -> str:
     return cell.header if axis == "row" else cell.label if axis == "column" else cell.heading
 
 
-def _shared(axis: Axis, cell: NumberCell) -> str:
+def _shared_names(axis: Axis, cell: NumberCell) -> tuple[str, ...]:
     """What a cell has in common with the others of its line."""
     if axis == "row":
-        return f"{cell.heading} {cell.label}"
-    return cell.header if axis == "column" else f"{cell.label} {cell.header}"
+        return cell.heading, cell.label
+    return (cell.header,) if axis == "column" else (cell.label, cell.header)
 
 
 FEATURES = 26
@@ -280,7 +277,7 @@ class CandidateFeatures:
     def describe(self, item: CellComputation, operation_likelihood: float) -> NDArray[np.float64]:
         """The features of a computation."""
         axis, cells = item.axis, item.cells
-        shared = _shared(axis, cells[0])
+        shared = " ".join(_shared_names(axis, cells[0]))
         named = cells if not (axis == "column" and item.whole) else ()
         labels = list(dict.fromkeys(c.label for c in cells)) if named or axis != "column" else []
         label_words = [content_word_set(label) - self._all_years for label in labels]

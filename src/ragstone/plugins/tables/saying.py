@@ -146,18 +146,14 @@ def describe_computation(item: CellComputation, language: str) -> str:
     numbers = [_figure(cell.value, scale, language) for cell in item.cells]
     numbers = [f"({n})" if c.value < 0 else n for n, c in zip(numbers, item.cells, strict=True)]
     names = [_one_line(item.name_cell(cell)) for cell in item.cells]
-    first, last, added = numbers[0], numbers[-1], " + ".join(numbers)
-    best = item.extremes[0] if item.operation in ("most", "least") else item.cells[0]
-    sign = " > " if item.operation == "most" else " < "
-    ordered = sorted(item.cells, key=lambda c: c.value, reverse=item.operation == "most")
-    formula = {
-        "change": f"{first} - {last}",
-        "percent": f"({first} - {last}) / {last}",
-        "sum": added,
-        "average": f"({added}) / {len(numbers)}",
-        "share": f"{first} / {last}",
-        "ratio": f"{first} / {last}",
-    }.get(item.operation) or sign.join(_figure(c.value, scale, language) for c in ordered)
+    best, formula = item.cells[0], item.format_formula(numbers)
+    if item.operation in ("most", "least"):
+        down = item.operation == "most"
+        ordered = sorted(item.cells, key=lambda c: c.value, reverse=down)
+        best = item.extremes[0]
+        formula = (" > " if down else " < ").join(
+            _figure(c.value, scale, language) for c in ordered
+        )
     return form.format(
         subject=_one_line(item.subject) or "-",
         first=names[0],
