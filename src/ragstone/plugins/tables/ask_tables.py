@@ -65,11 +65,9 @@ LOOKED_AT = 10
 
 @dataclass(frozen=True, slots=True)
 class _ReadDocument:
-    """A document as it was read: its chunks in order, its typed tables, and why it is left out if
-    it is."""
+    """A document as it was read: its chunks in order, and why it is left out if it is."""
 
     chunks: Sequence[Chunk] = ()
-    tables: Sequence[TypedTable] = ()
     why: str = ""
 
 
@@ -117,10 +115,13 @@ class Tables(Stage):
         left_out = "; ".join(document.why for document in documents if document.why)
         if not any(document.chunks for document in documents):
             return Step(turn, "skipped", left_out)
-        tables = [table for document in documents for table in document.tables]
+        tables, of_rows = list[TypedTable](), asks_of_tables(turn.question)
+        # Other questions are about cells, for which no columns are typed, unless a model may ask.
+        if of_rows or (self.asks_model and adapters.completer):
+            tables = [table for table, _ in await _type_tables(documents)]
         usage, reply, why = Usage(), None, "the tables that were found name no columns"
         try:
-            if tables and asks_of_tables(turn.question):
+            if tables and of_rows:
                 reply, why = await _by_rules(turn, adapters, tables)
             if reply is None:
                 reply = await asyncio.to_thread(_by_cells, turn, documents)
@@ -179,8 +180,19 @@ async def readable_tables(
 
     Only what the asker may read is read."""
     read = await _read_documents(turn, adapters, documents, most_chunks)
-    found = [(table, document.chunks) for document in read for table in document.tables]
-    return found, "; ".join(document.why for document in read if document.why)
+    why = "; ".join(document.why for document in read if document.why)
+    return await _type_tables(read), why
+
+
+async def _type_tables(
+    documents: Sequence[_ReadDocument],
+) -> list[tuple[TypedTable, Sequence[Chunk]]]:
+    """The typed tables of documents, each with all chunks of its document."""
+
+    def read() -> list[tuple[TypedTable, Sequence[Chunk]]]:
+        return [(table, item.chunks) for item in documents for table in read_tables(item.chunks)]
+
+    return await asyncio.to_thread(read)
 
 
 async def _read_documents(
@@ -213,7 +225,7 @@ async def _read_document(
     chunks.sort(key=lambda item: item.chunk_index)
     if len(chunks) != 1 + max((chunk.chunk_index for chunk in chunks), default=-1):
         return _ReadDocument(why="a document is not readable as a whole")
-    return _ReadDocument(chunks, await asyncio.to_thread(read_tables, chunks))
+    return _ReadDocument(chunks)
 
 
 def _skip_reason(turn: Turn, adapters: Adapters) -> str:
