@@ -659,6 +659,8 @@ class TestAdministering:
         app.says("0 added, 1 failed, 0 skipped")
         app.go("#/admin/overview")
         app.says("Documents that could not be read: 1")
+        app.run("document.documentElement.dataset.theme = 'light'")
+        assert flaws(app) == []
         app.call("delete", principal={}, collection="default", paths=["/wrong.pdf"])
 
     def test_changed_settings_come_first_and_each_has_a_plain_title(self, app: WebApp) -> None:
