@@ -507,6 +507,8 @@ async def test_begin_waits_for_searches_that_do_not_know_the_version(catalog: Ca
         async with asyncio.timeout(PATIENCE):
             later: frozenset[str] = frozenset()
             while not later:
+                # Without this no other task runs where a snapshot waits for nothing.
+                await asyncio.sleep(0.01)
                 async with catalog.snapshot() as later:
                     pass
         assert later == {"d1@1"}
