@@ -55,7 +55,8 @@ async def test_given_more_than_fits_then_passages_and_history_have_their_shares(
     http = await with_model.start(name="llama3.2:latest", rag=RagSettings(top_k=60))
     (tmp_path / "log").mkdir()
     for day in range(60):
-        text = f"# Lamp on day {day}\n\nOn day {day} the lamp burnt {day + 2} hours. {LONG}"
+        seen = " ".join(f"Ship {100 * day + hour} passed at {hour} o'clock." for hour in range(20))
+        text = f"# Lamp on day {day}\n\nOn day {day} the lamp burnt {day + 2} hours. {seen}"
         (tmp_path / "log" / f"{day}.md").write_text(text, encoding="utf-8")
     assert with_model.service is not None
     async for _ in with_model.service.ingest(IngestRequest((str(tmp_path / "log"),))):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 from ragstone.core.answer import GeneratedAnswer
@@ -76,7 +77,8 @@ class LongService(FakeService):
         self.made: list[int] = []
         self.jobs = LongJobs(self.made, self.closed)
         recipe = Recipe((Recite(made=self.made),))
-        self._engine = Engine(cast(Adapters, None), lambda ask: recipe)
+        no_adapters = SimpleNamespace(of_question=lambda ask: None)
+        self._engine = Engine(cast(Adapters, no_adapters), lambda ask: recipe)
 
     async def _asked(self, ask: Ask) -> AsyncGenerator[Event, None]:
         try:
