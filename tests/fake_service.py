@@ -55,7 +55,6 @@ from ragstone.core.records import (
     GuardDecision,
     ModelCheck,
     QuestionTrace,
-    RecordedStage,
     Report,
     StageUse,
     StrategyUse,
@@ -136,7 +135,7 @@ class FakeStatistics:
         self, tenant: str, limit: int, before: float | None = None, user: str | None = None
     ) -> list[QuestionTrace]:
         return [
-            QuestionTrace("one", 1.0, tenant, "ann", stages=(RecordedStage("retrieve", 1, "done"),))
+            QuestionTrace("one", 1.0, tenant, "ann", stages=(StageTrace("retrieve", 1, "done"),))
         ]
 
     async def trace(self, tenant: str, id: str, user: str | None = None) -> QuestionTrace:

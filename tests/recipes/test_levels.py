@@ -191,7 +191,7 @@ async def test_the_trace_says_what_each_call_bought(adapters: Adapters) -> None:
     turn, *_ = await asked(adapters, Ask(QUESTION, level="maximum"), UNCACHED)
 
     told = {traced.stage: traced for traced in turn.trace}
-    assert told["judge_answer"].usage_text == "1 call, 15 tokens"
+    assert told["judge_answer"].usage_text == "1 call, 10 tokens in, 5 out"
     assert told["judge_answer"].decision == "score 0.90"
     within = {name: traced.calls for name, traced in told.items() if not traced.inside}
     assert sum(within.values()) == turn.usage.calls

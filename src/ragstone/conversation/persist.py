@@ -14,7 +14,7 @@ from ragstone.core.clock import state_time
 from ragstone.core.conversation import conversation_key, entry, turn_origin
 from ragstone.core.correlation import CURRENT
 from ragstone.core.errors import RagstoneError
-from ragstone.core.records import QuestionTrace, RecordedStage
+from ragstone.core.records import QuestionTrace
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
@@ -107,16 +107,9 @@ def build_trace(turn: Turn, questions: bool) -> QuestionTrace:
         cost=usage.cost,
         confidence=answer.confidence if answer else None,
         # Decisions and reasons quote the question, so they go with it.
-        stages=tuple(
-            RecordedStage(
-                item.stage,
-                item.seconds,
-                item.status,
-                item.decision if questions else "",
-                item.reason if questions else "",
-            )
-            for item in turn.trace
-        ),
+        stages=turn.trace
+        if questions
+        else tuple(replace(item, decision="", reason="") for item in turn.trace),
         origin=turn_origin(turn).text,
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ragstone.core.caller import Role
+from ragstone.core.turn import StageTrace
 
 DocumentStatus = Literal["writing", "text", "ready", "failed", "skipped"]
 """`skipped` is a file of a folder that is passed over: it is known, so that who names it is told
@@ -181,17 +182,6 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedStage:
-    """What one stage of a question did."""
-
-    stage: str
-    seconds: float
-    status: str
-    decision: str = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class QuestionTrace:
     """What happened to one question. `at` is in seconds since 1970; `user_id` is the
     account of the client's own; `request` is the id of the HTTP
@@ -222,7 +212,7 @@ class QuestionTrace:
     completion_tokens: int = 0
     cost: float | None = None
     confidence: float | None = None
-    stages: tuple[RecordedStage, ...] = ()
+    stages: tuple[StageTrace, ...] = ()
     origin: str = ""
 
 

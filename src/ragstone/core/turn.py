@@ -330,8 +330,8 @@ class Subquery:
 @dataclass(frozen=True, slots=True)
 class StageTrace:
     """What one stage did: the trace is a tuple of these. `inside` names the stage that ran it,
-    whose own seconds hold these. `calls` of chat models took so many `tokens`, prompts and replies
-    together; what they bought is the decision."""
+    whose own seconds hold these. `calls` of chat models took so many tokens of prompts and replies
+    and cost so many US dollars, None where a price is unknown; what they bought is the decision."""
 
     stage: str
     seconds: float
@@ -340,13 +340,18 @@ class StageTrace:
     reason: str = ""
     inside: str = ""
     calls: int = 0
-    tokens: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
 
     @property
     def usage_text(self) -> str:
         """What the stage took of chat models, for people; empty for nothing."""
+        if not self.calls:
+            return ""
         calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
-        return f"{calls}, {self.tokens:,} tokens" if self.calls else ""
+        tokens = f"{self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        return ", ".join((calls, tokens, *(() if self.cost is None else (f"${self.cost:.4f}",))))
 
 
 @dataclass(frozen=True, slots=True)

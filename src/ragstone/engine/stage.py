@@ -184,7 +184,9 @@ async def _attempt(limits: _Limits, work: Awaitable[Step], turn: Turn) -> StageR
             step.decision,
             step.reason,
             calls=after.calls - before.calls,
-            tokens=after.total_tokens - before.total_tokens,
+            prompt_tokens=after.prompt_tokens - before.prompt_tokens,
+            completion_tokens=after.completion_tokens - before.completion_tokens,
+            cost=None if after.cost is None else after.cost - (before.cost or 0.0),
         )
         return StageRun(traced, step)
     took = time.perf_counter() - started

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.core.records import QuestionTrace, RecordedStage
-from ragstone.core.turn import Principal
+from ragstone.core.records import QuestionTrace
+from ragstone.core.turn import Principal, StageTrace
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.erasure import SqlErasure
 from ragstone.store.sql.traces import DAY, SqlTraces
 
 NOW = time.time()
 STAGES = (
-    RecordedStage("retrieve", 0.1, "done", "12 passages"),
-    RecordedStage("rerank", 0.3, "timeout"),
+    StageTrace("retrieve", 0.1, "done", "12 passages"),
+    StageTrace("rerank", 0.3, "timeout"),
 )
 ONE = QuestionTrace("one", NOW, "acme", "ann", finish="stop", cost=0.5, stages=STAGES)
 
@@ -67,7 +67,7 @@ async def test_given_old_ones_then_they_are_forgotten(traces: SqlTraces) -> None
 
 async def test_given_traces_then_the_times_of_stages_are_summed_up(traces: SqlTraces) -> None:
     for number in range(20):
-        stages = (RecordedStage("retrieve", 0.01 * (number + 1), "done"), STAGES[1])
+        stages = (StageTrace("retrieve", 0.01 * (number + 1), "done"), STAGES[1])
         await traces.keep(replace(ONE, id=str(number), stages=stages), 7)
     retrieve, rerank = await traces.stages("acme", 0)
     assert (retrieve.stage, retrieve.runs, retrieve.failed) == ("retrieve", 20, 0)

@@ -8,13 +8,14 @@ from typing import Any
 from sqlalchemy import Connection, delete, select
 
 from ragstone.core.clock import state_time
-from ragstone.core.records import QuestionTrace, RecordedStage, StageUse
+from ragstone.core.records import QuestionTrace, StageUse
+from ragstone.core.turn import StageTrace
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import put_statement
 from ragstone.store.sql.tables import traces
 
 _COLUMNS = tuple(field.name for field in fields(QuestionTrace))
-_OF_A_STAGE = tuple(field.name for field in fields(RecordedStage))
+_OF_A_STAGE = tuple(field.name for field in fields(StageTrace))
 DAY = 86_400.0
 SWEEP_SECONDS = 600.0
 """How often old traces are looked for."""
@@ -109,5 +110,5 @@ def _stage_use(stage: str, times: list[float], failed: int) -> StageUse:
 def _trace(row: Mapping[Any, Any]) -> QuestionTrace:
     known: dict[str, Any] = {name: row[name] for name in _COLUMNS}
     return QuestionTrace(
-        **{**known, "stages": tuple(RecordedStage(**item) for item in row["stages"])}
+        **{**known, "stages": tuple(StageTrace(**item) for item in row["stages"])}
     )

@@ -113,9 +113,17 @@ function figures({ full, answer }) {
   const { usage, plan, intent } = full;
   return [[t("Kind of question"), intent?.name], [t("Searched as"), full.queries.length > 1 || full.queries[0] !== full.ask.question ? full.queries.join(" · ") : null],
     [t("Search"), plan.strategy], [t("Model"), answer?.model], [t("Time"), duration(seconds(full.trace))],
-    [t("Tokens"), usage.calls ? t("{prompt} in, {completion} out, {calls} calls", { prompt: number(usage.prompt_tokens), completion: number(usage.completion_tokens), calls: usage.calls }) : t("none")],
-    [t("Cost"), usage.cost === null ? null : `$${usage.cost.toFixed(4)}`], [t("Confidence"), answer?.confidence == null ? null : percent(answer.confidence)],
+    [t("Tokens"), usage.calls ? tokens(usage) : t("none")],
+    [t("Cost"), usage.cost === null ? null : cost(usage)], [t("Confidence"), answer?.confidence == null ? null : percent(answer.confidence)],
     [t("Enough in the passages"), answer?.sufficiency ? percent(answer.sufficiency.coverage_score) : null]];
+}
+
+function tokens({ prompt_tokens, completion_tokens, calls }) {
+  return t("{prompt} in, {completion} out, {calls} calls", { prompt: number(prompt_tokens), completion: number(completion_tokens), calls });
+}
+
+function cost(usage) {
+  return `$${usage.cost.toFixed(4)}`;
 }
 
 function seconds(trace) {
@@ -135,7 +143,7 @@ function Timeline({ trace }) {
     if (!one.inside) begun += one.seconds;
     return html`<li key=${index} class=${`${one.status} ${one.inside ? "inner" : ""}`}><span class="stage">${stageName(one.stage)}</span><span class="took">${duration(one.seconds)}</span>
       <svg class="lane" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect x=${(start / total) * 100} y="1" height="4" width=${Math.max(0.4, (one.seconds / total) * 100)} /></svg>
-      <span class="decided" dir="auto">${one.status === "failed" || one.status === "timeout" ? html`<strong class="bad">${one.status}</strong> ` : ""}${[one.calls && `${one.calls} × LLM, ${one.tokens.toLocaleString()} tokens`, one.decision, one.reason].filter(Boolean).join(" – ")}</span></li>`;
+      <span class="decided" dir="auto">${one.status === "failed" || one.status === "timeout" ? html`<strong class="bad">${one.status}</strong> ` : ""}${[one.calls && `LLM: ${tokens(one)}`, one.calls && one.cost !== null && cost(one), one.decision, one.reason].filter(Boolean).join(" – ")}</span></li>`;
   })}</ol>`;
 }
 
