@@ -190,7 +190,7 @@ def _is_rounded(number: str, wanted: str) -> bool:
     if not decimals and float(wanted) < 10:
         return False
     places = min(decimals, wanted_decimals)
-    return abs(float(number) - float(wanted)) <= 0.5 * 10**-places + 1e-9
+    return abs(float(number) - float(wanted)) <= 0.5 * 10.0**-places + 1e-9
 
 
 def _date_forms(day: date) -> Iterator[str]:
