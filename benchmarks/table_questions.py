@@ -10,9 +10,9 @@ Half A is to be read and fitted to. Half B judges: whoever develops does not rea
 DuckDB's over the table `t`, where empty cells and NA are NULL and a column without a name is
 `column0` or `column00`; `answer` is its result. A right answer has all of `right`, of which `|`
 separates alternatives, and none of `others`, which are of the same column. It has them where a
-reader looks: computed numbers in its first sentence, single cells there or in the first row that it
-shows, lists anywhere. Yes and no are its first word. To show an entire row for one of its cells is
-right.
+reader looks: computed numbers and groups in its first sentence, single cells there or in the first
+row that it shows, lists anywhere. Yes and no are its first word. To show an entire row for one of
+its cells is right.
 """
 
 import gzip
@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
@@ -55,6 +56,8 @@ _NUMBER = re.compile(
     r"(?<![\w.,])\d{1,3}(?:[,.'’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?(?![\d])|(?<![\w])\d+(?:[.,]\d+)?"
 )
 _DECIMAL = re.compile(r"\d+(?:\.\d+)?")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_PUNCTUATION = re.compile(r"[,;:|()\[\]\"“”„«»]")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 Question = dict[str, Any]
@@ -145,7 +148,7 @@ def judge(question: Question, text: str) -> bool:
         first = set(tokens(text)[:1])
         return bool(first & (YES if right == ["yes"] else NO))
     is_number = all(_DECIMAL.fullmatch(text.lstrip("-")) for text in right)
-    if kind in COMPUTED and is_number and len(right) == 1:
+    if kind == "group" or (kind in COMPUTED and is_number and len(right) == 1):
         place = sentence
     elif kind in LISTS:
         place = text
@@ -165,10 +168,16 @@ def says(text: str, wanted: str) -> bool:
 
 
 def _has_words(text: str, wanted: str) -> bool:
-    words = tokens(wanted)
-    if not words:
-        return wanted in text
-    return f" {' '.join(words)} " in f" {' '.join(tokens(text))} "
+    """Whether whole words of a text are the wanted ones, whatever their case and punctuation."""
+    words = re.escape(_plain(wanted))
+    if not _UNSPACED.search(words):
+        words = rf"(?<!\w){words}(?!\w)"
+    return re.search(words, _plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_PUNCTUATION.sub(" ", plain).split())
 
 
 def _numbers(text: str) -> Iterator[str]:

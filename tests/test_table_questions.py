@@ -47,8 +47,17 @@ def test_a_right_answer_is_found_whatever_its_form(question: dict[str, Any], ans
         (make_question("yes_no", "yes"), CARS),
         (make_question("list", "R8", others=("S7",)), f"{CARS}\nmfr: Audi; model: S7; hp: 450"),
         (make_question("lookup", "8"), ""),
+        (make_question("lookup", "Model S"), "mfr: Audi; model: S7; hp: 450"),
     ],
-    ids=["a number of a row", "another number", "a later row", "a row", "too many", "nothing"],
+    ids=[
+        "a number of a row",
+        "another number",
+        "a later row",
+        "a row",
+        "too many",
+        "nothing",
+        "a part of a word",
+    ],
 )
 def test_what_only_looks_right_is_not(question: dict[str, Any], answer: str) -> None:
     assert not judge(question, answer)
