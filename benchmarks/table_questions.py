@@ -132,14 +132,14 @@ def is_refused(reply: Reply) -> bool:
 
 
 def is_right(question: Question, reply: Reply) -> bool:
-    """Whether a reply answers a question that has an answer."""
+    """Whether a reply answers a question; one without an answer is only refused rightly."""
     return not is_refused(reply) and judge(question, reply.text)
 
 
 def judge(question: Question, text: str) -> bool:
     """Whether a text has what is wanted where a reader looks for it, and nothing else like it."""
     lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
+    if not lines or question["refuse"]:
         return False
     sentence = "" if _SHOWN_ROW.match(lines[0]) else lines[0]
     head = "\n".join(lines[:2] if sentence else lines[:1])

@@ -11,7 +11,8 @@ CARS = "mfr: Audi; model: R8; hp: 430; msrp: 115900"
 
 
 def make_question(kind: str, *right: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {"kind": kind, "right": list(right), "others": list(others)}
+    refuse = not right
+    return {"kind": kind, "right": list(right), "others": list(others), "refuse": refuse}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,7 @@ def test_a_right_answer_is_found_whatever_its_form(question: dict[str, Any], ans
         (make_question("yes_no", "yes"), CARS),
         (make_question("list", "R8", others=("S7",)), f"{CARS}\nmfr: Audi; model: S7; hp: 450"),
         (make_question("lookup", "8"), ""),
+        (make_question("unanswerable"), CARS),
         (make_question("lookup", "Model S"), "mfr: Audi; model: S7; hp: 450"),
     ],
     ids=[
