@@ -58,6 +58,7 @@ def test_a_right_answer_is_found_whatever_its_form(question: dict[str, Any], ans
         "a row",
         "too many",
         "nothing",
+        "no answer",
         "a part of a word",
     ],
 )
