@@ -44,9 +44,20 @@ LISTS = frozenset(("list", "top", "distinct", "between", "bound"))
 """Kinds whose answers may be rows."""
 
 COMPUTED = frozenset(
-    ("count", "sum", "average", "share", "difference", "negation", "between", "bound", "date")
+    (
+        "count",
+        "sum",
+        "average",
+        "share",
+        "difference",
+        "negation",
+        "between",
+        "bound",
+        "date",
+        "extreme",
+    )
 )
-"""Kinds whose numbers no cell holds."""
+"""Kinds whose numbers are found by looking at all rows."""
 
 YES = frozenset(("yes", "ja", "oui", "sí", "si", "是", "对", "有"))
 NO = frozenset(("no", "nein", "non", "否", "不", "没"))
