@@ -89,6 +89,7 @@ APART = {
     "how_to": "python -m benchmarks how_to",
     "tree": "RAGSTONE_TREE_FILES=FOLDER python -m benchmarks tree",
     "tables": "RAGSTONE_TABLE_FILES=FOLDER python -m benchmarks tables",
+    "table_questions": "RAGSTONE_PUBLIC_DATA=FOLDER python -m benchmarks table_questions",
     "formats": "RAGSTONE_FORMAT_FILES=FOLDER python -m benchmarks formats",
     **{
         f"public.{name}": f"RAGSTONE_PUBLIC_DATA=FOLDER python -m benchmarks public.{name}"
