@@ -53,6 +53,7 @@ RagstoneError
 │   ├── OutsideFolder
 │   ├── PathTaken
 │   ├── ReadersRefused
+│   ├── CopyPassedOver
 │   └── InvalidMetadata
 ├── ConfigError             a setting must change first
 │   └── EmbeddingMismatch

@@ -399,5 +399,15 @@ class ReadersRefused(DocumentError):
     status = 403
 
 
+class CopyPassedOver(DocumentError):
+    """A file has the content of another document, and copies are not wanted."""
+
+    code = "copy"
+
+    def __init__(self) -> None:
+        # Who may read the one need not know the name of the other.
+        super().__init__("The collection has its content in another document.")
+
+
 class InvalidMetadata(DocumentError):
     code = "invalid_metadata"

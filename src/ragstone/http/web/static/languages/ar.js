@@ -781,6 +781,8 @@ export default {
   "Stop sharing": "إيقاف المشاركة",
   "Folder, tags and who can read it": "المجلد والوسوم ومن يمكنه القراءة",
   "Into the folder": "إلى المجلد",
+  "It has the same content as {path}.": "لها المحتوى نفسه الذي في {path}.",
+  "Pass over copies of documents that are there": "تجاوز نسخ المستندات الموجودة",
   "Tags, with commas": "وسوم مفصولة بفواصل",
   "Paused: {number} files wait": "متوقف مؤقتًا: {number} من الملفات في الانتظار",
 };
