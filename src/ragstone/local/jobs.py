@@ -209,6 +209,10 @@ class LocalJobs:
         states = ENDED if state is None else (state,)
         return await self._store.forget(tenant, states, state_time() - age)
 
+    def wake(self) -> None:
+        """A plugin has queued a job in a transaction of its own."""
+        self._runner.wake()
+
     async def list_unfinished(self, *kinds: str) -> Sequence[JobView]:
         """The jobs of these kinds that have not ended, in every tenant."""
         return await self._views(await self._store.list_unfinished(kinds))

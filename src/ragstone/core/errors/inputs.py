@@ -275,6 +275,16 @@ class UnknownQuota(InputError):
         )
 
 
+class UnknownWebhook(InputError):
+    code = "unknown_webhook"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no webhook {id[:100]!r}. List them with 'ragstone webhook list'."
+        )
+
+
 class UnknownKey(InputError):
     code = "unknown_key"
     status = 404
