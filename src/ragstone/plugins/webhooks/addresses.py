@@ -38,7 +38,8 @@ async def resolve(url: httpx2.URL, *, inside: bool) -> str:
         found = await loop.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
         raise OSError(f"{url.host[:100]!r} is not a name of a host") from error
-    addresses = [str(place[0]) for *_, place in found]
+    # A host that has both is reached by the one that more networks let out.
+    addresses = sorted((str(place[0]) for *_, place in found), key=lambda item: ":" in item)
     if not inside and not all(is_public(ip_address(item.partition("%")[0])) for item in addresses):
         raise InputError(
             f"{url.host} is in a private network, and only the server's operator may have messages "

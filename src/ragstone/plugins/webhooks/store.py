@@ -35,7 +35,7 @@ from ragstone.plugins.webhooks.records import KIND, Delivery, NewEvent, Webhook
 from ragstone.ports import Adapters
 from ragstone.ports.jobs import DONE, ENDED, INGEST, QUEUED, RUNNING, WRITING, NewJob
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.job_claims import lock_queue
+from ragstone.store.sql.job_claims import lock_queue_now
 from ragstone.store.sql.jobs import add_job
 from ragstone.store.sql.listing import readable_condition
 from ragstone.store.sql.rows import batches, put_statement
@@ -202,12 +202,13 @@ class SqlWebhooks:
         await self._database.keep(lambda connection: connection.execute(changed).rowcount)
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
-        async def locked(connection: Any) -> T:
-            await lock_queue(connection)
-            result: T = await connection.run_sync(work)
-            return result
+        """Run `work` whole in a thread: a large collection may have changed."""
 
-        return await self._database.write(locked)
+        def locked(connection: Connection) -> T:
+            lock_queue_now(connection)
+            return work(connection)
+
+        return await self._database.keep(locked)
 
 
 def open_store(parts: AdapterParts) -> SqlWebhooks:
