@@ -156,8 +156,10 @@ async def test_given_another_admin_then_the_job_does_not_name_what_its_owner_rea
     theirs = await ragstone.jobs.get(ADA, ended.job, admin=True)
     listed = await ragstone.jobs.list("default", principal=ADA, admin=True)
 
-    assert mine and mine.progress["copies"]
-    assert theirs and "/a.txt" not in str(theirs)
+    assert mine
+    assert mine.progress["copies"]
+    assert theirs
+    assert "/a.txt" not in str(theirs)
     assert "/a.txt" not in str(listed)
 
 
