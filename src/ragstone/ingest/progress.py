@@ -61,6 +61,8 @@ class Tracker:
             notes=before.notes,
             questions=before.questions,
             usage=before.usage,
+            copies=before.copies,
+            more_copies=before.more_copies,
         )
         self._same = 0
         self._left_out = 0
@@ -117,6 +119,8 @@ class Tracker:
     def count_copy(self, copy: FileCopy) -> None:
         """Tell that a file has the content of another document."""
         now = self._now
+        if any(copy.path == told.path for told in now.copies):
+            return  # Before the job was cut off.
         if len(now.copies) < MAX_COPIES_TOLD:
             self._set(copies=(*now.copies, copy))
         else:

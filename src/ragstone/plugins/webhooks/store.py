@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from sqlalchemy import (
     ColumnElement,
@@ -31,6 +32,7 @@ from ragstone.core.caller import OF_A_KEY
 from ragstone.core.clock import state_time
 from ragstone.core.turn import Principal
 from ragstone.local.added import AdapterParts
+from ragstone.local.jobs import USUAL_PRIORITY
 from ragstone.plugins.webhooks.records import KIND, Delivery, NewEvent, Webhook
 from ragstone.ports import Adapters
 from ragstone.ports.jobs import DONE, ENDED, INGEST, QUEUED, RUNNING, WRITING, NewJob
@@ -69,8 +71,6 @@ MAX_IDS = 100
 
 INGEST_SECONDS = 60.0
 """How often documents are told of while their collection is being changed."""
-
-PRIORITY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,6 @@ class SqlWebhooks:
 
     async def remove(self, id: str) -> None:
         """Forget a webhook and all that it was told."""
-
         gone = delete(webhooks).where(webhooks.c.id == id)
         await self._database.keep(lambda connection: connection.execute(gone).rowcount)
 
@@ -229,7 +228,7 @@ class _Change:
 
     collection: str
     told: Sequence[Any]
-    """What `StoredWebhook.editions` has of it then, None where the collection is gone."""
+    """What `StoredWebhook.editions` has of it then; no edition where the collection is gone."""
     added: Mapping[str, int]
     changed: Mapping[str, int]
     removed: Sequence[str]
@@ -276,7 +275,7 @@ def _queue_news(connection: Connection, *, id: str) -> int:
         changes = list(_find_changes(connection, webhook, names, now))
     _note_told(connection, id, webhook.editions or {}, changes)
     told = [
-        NewEvent(f"{change.collection}-{change.told[0]}", "document.changed", now, change.data)
+        NewEvent(uuid4().hex, "document.changed", now, change.data)
         for change in changes
         if change.added or change.changed or change.removed
     ]
@@ -288,9 +287,12 @@ def _queue_news(connection: Connection, *, id: str) -> int:
 def _has_news(connection: Connection, *, webhook: StoredWebhook) -> bool:
     """Whether there may be something to queue for a webhook, or to note."""
     now = state_time()
+    if _find_names(connection, webhook, now) is None:
+        return True
+    if _count_waiting(connection, webhook.shown.id) >= MAX_WAITING:
+        return False
     return (
         now - webhook.seen_until > LOOK_BACK_SECONDS
-        or _find_names(connection, webhook, now) is None
         or any(True for _ in _find_events(connection, webhook))
         or (
             "document.changed" in webhook.shown.events
@@ -491,7 +493,7 @@ def _queue(connection: Connection, *, webhook: StoredWebhook, events: Sequence[N
         id = f"{webhook.shown.id}-{event.id}"
         request = {"webhook": webhook.shown.id, "type": event.type, "body": event.body}
         whose = owner.tenant, owner.user, owner.groups
-        add_job(connection, NewJob(id, KIND, request, *whose, priority=PRIORITY))
+        add_job(connection, NewJob(id, KIND, request, *whose, priority=USUAL_PRIORITY))
     return len(events)
 
 
