@@ -31,7 +31,9 @@ OF_THE_PROCESS = {
     "pools",
     "settings.refresh",
     "jobs.list_unfinished",
+    "jobs.wake",
     "vector_stores.watch",
+    "webhooks.watch",
 }
 """What who opened a Ragstone in this process does with it, and nobody asks of it."""
 

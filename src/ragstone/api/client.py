@@ -228,6 +228,7 @@ class AsyncClient:
         allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        skip_copies: bool = False,
     ) -> Progress:
         """Index files and folders, and wait until they can be searched; how it went.
 
@@ -237,13 +238,19 @@ class AsyncClient:
         counts more than what files beside the documents say. With
         `prune`, documents are forgotten whose file below the paths is gone. What has not changed is
         skipped. A file that cannot be read is in `failed` of the result; the others are indexed.
-        To a server's address, the files are sent.
+        `copies` of it are files with the content of another document; `skip_copies` passes new ones
+        over. To a server's address, the files are sent.
 
         Raises UnreadableDocument for a path that does not exist, EmbeddingMismatch, StorageFull.
         """
         return await last(
             self.ingest_steps(
-                *paths, collection=collection, allowed=allowed, prune=prune, metadata=metadata
+                *paths,
+                collection=collection,
+                allowed=allowed,
+                prune=prune,
+                metadata=metadata,
+                skip_copies=skip_copies,
             )
         )
 
@@ -254,6 +261,7 @@ class AsyncClient:
         allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        skip_copies: bool = False,
     ) -> AsyncGenerator[Progress, None]:
         """`ingest` step by step, up to ten a second; the last one has `finished`.
 
@@ -264,30 +272,28 @@ class AsyncClient:
         check_target(collection, allowed)
         found = tuple(_resolve_path(path) for path in paths)
         said = check_input_metadata(metadata or {})
-        async with aclosing(await self._index(found, collection, allowed, prune, said)) as steps:
+        request = IngestRequest(
+            found,
+            collection,
+            self._session.principal.tenant,
+            tuple(allowed),
+            prune,
+            metadata=said,
+            skip_copies=skip_copies,
+        )
+        async with aclosing(await self._index(request)) as steps:
             async for step in steps:
                 yield step
                 if step.error:
                     raise RagstoneError(step.error)
 
-    async def _index(
-        self,
-        paths: Sequence[str],
-        collection: str,
-        allowed: Sequence[str],
-        prune: bool,
-        metadata: Mapping[str, Any],
-    ) -> AsyncGenerator[Progress, None]:
+    async def _index(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         service = await self._session.service()
         if not self._session.connection.elsewhere:
-            tenant = self._session.principal.tenant
-            request = IngestRequest(
-                tuple(paths), collection, tenant, tuple(allowed), prune, metadata=metadata
-            )
             return service.ingest(request)
-        if prune:
+        if request.prune:
             raise InputError("Documents are pruned where their files are. Leave out prune.")
-        return send_files(self._session, paths, collection, allowed, metadata)
+        return send_files(self._session, request)
 
     async def status(self) -> Overview:
         """What is indexed, by which models it is answered, and how much room it takes."""

@@ -25,17 +25,12 @@ MOST_FILES = 10_000
 """Files that one ingest can send: they are named in one request."""
 
 
-async def send_files(
-    session: Session,
-    paths: Sequence[str],
-    collection: str,
-    allowed: Sequence[str],
-    metadata: Mapping[str, Any],
-) -> AsyncGenerator[Progress, None]:
+async def send_files(session: Session, request: IngestRequest) -> AsyncGenerator[Progress, None]:
     """Send files and folders of this machine to the server, and have them indexed there.
 
     Raises InputError for too many of them.
     """
+    paths = request.paths
     items, skipped = await file_threads.run(paths, _discover_files, paths)
     beside = MetadataFiles(follow_links=False)
     sent: list[Handed] = []
@@ -48,13 +43,12 @@ async def send_files(
         said = await file_threads.run([item.root], beside.describe, item)
         failed += [FileFailure(entry.path, entry.error.message) for entry in said.refused]
         try:
-            handed = await _send_file(session, item, allowed)
+            handed = await _send_file(session, item, request.allowed)
         except DocumentError as error:
             failed.append(FileFailure(item.path, error.message))
         else:
-            sent.append(replace(handed, metadata={**said.metadata, **metadata}))
-    tenant = session.principal.tenant
-    request = IngestRequest((), collection, tenant, tuple(allowed), handed=tuple(sent))
+            sent.append(replace(handed, metadata={**said.metadata, **request.metadata}))
+    request = replace(request, paths=(), metadata={}, handed=tuple(sent))
     service = await session.service()
     async with aclosing(service.ingest(request)) as steps:
         async for step in steps:

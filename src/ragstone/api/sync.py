@@ -559,6 +559,7 @@ class Client(Twin[AsyncClient]):
         allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        skip_copies: bool = False,
     ) -> Progress:
         """Index files and folders, and wait until they can be searched; how it went.
 
@@ -568,13 +569,19 @@ class Client(Twin[AsyncClient]):
         counts more than what files beside the documents say. With
         `prune`, documents are forgotten whose file below the paths is gone. What has not changed is
         skipped. A file that cannot be read is in `failed` of the result; the others are indexed.
-        To a server's address, the files are sent.
+        `copies` of it are files with the content of another document; `skip_copies` passes new ones
+        over. To a server's address, the files are sent.
 
         Raises UnreadableDocument for a path that does not exist, EmbeddingMismatch, StorageFull.
         """
         return self._thread.run(
             self._inner.ingest(
-                *paths, collection=collection, allowed=allowed, prune=prune, metadata=metadata
+                *paths,
+                collection=collection,
+                allowed=allowed,
+                prune=prune,
+                metadata=metadata,
+                skip_copies=skip_copies,
             )
         )
 
@@ -585,6 +592,7 @@ class Client(Twin[AsyncClient]):
         allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        skip_copies: bool = False,
     ) -> Generator[Progress, None, None]:
         """`ingest` step by step, up to ten a second; the last one has `finished`.
 
@@ -592,7 +600,12 @@ class Client(Twin[AsyncClient]):
         """
         return self._thread.iterate(
             self._inner.ingest_steps(
-                *paths, collection=collection, allowed=allowed, prune=prune, metadata=metadata
+                *paths,
+                collection=collection,
+                allowed=allowed,
+                prune=prune,
+                metadata=metadata,
+                skip_copies=skip_copies,
             )
         )
 

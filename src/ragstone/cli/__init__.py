@@ -123,6 +123,12 @@ def ingest(
             "folder or collection.",
         ),
     ] = None,
+    skip_copies: Annotated[
+        bool,
+        typer.Option(
+            "--skip-copies", help="Pass over new files whose content is in another document."
+        ),
+    ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Index files and folders. The exit status is 1 if any file failed."""
@@ -140,6 +146,7 @@ def ingest(
             allowed=parse_readers(readers or ()),
             prune=prune,
             metadata=said,
+            skip_copies=skip_copies,
         )
     except RagstoneError as error:
         fail(error.message)

@@ -68,6 +68,8 @@ def tree(found: "DocumentText") -> Iterator[str]:
     yield f"{pages}{len(found.chunks):,} chunks, {found.total:,} characters, {document.media_type}"
     for name, value in sorted((document.metadata or {}).items()):
         yield f"{name}: {value}"
+    for copy in found.copies:
+        yield f"the same content: {copy}"
     depth, number = -1, None
     for block, chunks in _with_chunks(found):
         for place, chunk in chunks:

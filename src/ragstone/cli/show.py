@@ -14,7 +14,7 @@ from typing import Any, Self
 from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
-from ragstone.ingest.files import CHAPTER, HIDDEN, WITHOUT_TEXT
+from ragstone.ingest.files import CHAPTER, COPY, HIDDEN, WITHOUT_TEXT
 from ragstone.ingest.formats.recognition import is_installed, missing_step
 from ragstone.ingest.formats.types import is_picture, suggest_conversion
 from ragstone.service import Progress, SearchResult, Skipped, wire
@@ -183,6 +183,10 @@ def show_summary(progress: Progress) -> None:
     )
     for skipped in progress.skipped:
         print_text(f"  {format_skipped(skipped)}")
+    for copy in progress.copies[:MOST_FAILURES]:
+        print_text(f"  {one_line(copy.path)} has the content of {one_line(copy.original)}")
+    if more := len(progress.copies[MOST_FAILURES:]) + progress.more_copies:
+        print_text(f"  and {more:,} more with the content of other documents")
     for failure in progress.failed[:MOST_FAILURES]:
         print_text(f"  {one_line(failure.path)}: {one_line(failure.reason)}")
     if more := progress.failures - len(progress.failed[:MOST_FAILURES]):
@@ -195,7 +199,7 @@ def format_skipped(skipped: Skipped) -> str:
         what = "file or folder" if skipped.files == 1 else "files and folders"
         return f"{HIDDEN}: {skipped.files:,} {what}, by a dot before the name"
     what = "file" if skipped.files == 1 else "files"
-    if skipped.kind in (WITHOUT_TEXT, CHAPTER):
+    if skipped.kind in (WITHOUT_TEXT, CHAPTER, COPY):
         return f"{skipped.kind}: {skipped.files:,} {what}"
     if is_picture(f"x{skipped.kind}") and not is_installed():
         more = f"; to read their text, {missing_step()}"

@@ -4,29 +4,39 @@ looks otherwise is hashed."""
 import asyncio
 import hashlib
 import json
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken, ReadersRefused
+from ragstone.core.errors import (
+    CopyPassedOver,
+    DocumentError,
+    EmptyDocument,
+    PathTaken,
+    ReadersRefused,
+)
 from ragstone.core.readers import FolderReaders, is_subset, list_folders
 from ragstone.core.records import Collection, Document, DocumentStatus
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, file_threads, readers, uploads
-from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, find_given_folder, printable_path
+from ragstone.ingest.files import COPY, WITHOUT_TEXT, FoundFile, find_given_folder, printable_path
 from ragstone.ingest.formats.includes import read_included
 from ragstone.ingest.formats.types import check_before_hashing, is_picture
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
-from ragstone.ingest.places import keep_folder
+from ragstone.ingest.places import keep_folder, resolve_links
 from ragstone.ingest.progress import Tracker
 from ragstone.ports import Catalog, ChunkIndex, Look
-from ragstone.service import IngestRequest
+from ragstone.service import FileCopy, IngestRequest
 from ragstone.settings import IngestSettings
 
 SETTLED_SECONDS = 2.0
 """A file that was changed so lately may change again within the same tick of its clock, and look
 the same: it is hashed once more the next time."""
+
+MAX_CONTENTS = 10_000
+"""Files to be read whose content is remembered: the catalog knows those before them by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,8 @@ class FileComparison:
         self._folders: set[str] = set()
         self._ruled: set[str] = set()
         self._told: set[str] = set()
+        self._contents: dict[str, Document] = {}
+        """The first of the newest files to be read with each content, by its hash."""
         self._tracker = tracker
 
     async def find_changed(
@@ -77,15 +89,14 @@ class FileComparison:
         compared = await file_threads.run(
             roots, _compare_all, described, known, looks, request.by, rules, self._settings
         )
-        new: list[ChangedFile] = []
+        changed: list[ChangedFile] = []
         same: list[_DescribedFile] = []
         refused: list[tuple[_DescribedFile, DocumentError]] = []
         seen: dict[str, Look] = {}
         for entry, result in zip(described, compared, strict=True):
             item = entry.item
             if isinstance(result, ChangedFile):
-                self._tracker.count_changed(item.size)
-                new.append(result)
+                changed.append(result)
             elif isinstance(result, DocumentError):
                 refused.append((entry, result))
             elif result is _ENDED:
@@ -96,11 +107,61 @@ class FileComparison:
                     seen[entry.document.id] = result
                 if item.handed:
                     await asyncio.to_thread(self._originals.keep, item, entry.document)
+        passed = await self._find_unwanted_copies(collection, request, changed)
+        refused += [(item, CopyPassedOver()) for item in described if item.document.id in passed]
+        new = [file for file in changed if file.document.id not in passed]
+        for file in new:
+            self._tracker.count_changed(file.item.size)
         await self._give_readers(collection, same, known)
         await self._refuse(refused, known)
         if seen:
             await self._catalog.put_looks(seen)
         return new
+
+    async def _find_unwanted_copies(
+        self, collection: Collection, request: IngestRequest, changed: Sequence[ChangedFile]
+    ) -> Set[str]:
+        """The ids of the documents that are not to be made, as others have their content; the
+        tracker hears of all such files."""
+        passed = set()
+        originals = await self._find_originals(collection, request, changed)
+        for file, several in zip(changed, originals, strict=True):
+            document, known = file.document, file.known
+            # A copy that is passed over must not be missed by who could read it.
+            covered = any(is_subset(document.allowed, item.allowed) for item in several)
+            skipped = request.skip_copies and covered and not (known and known.version)
+            if several:
+                self._tracker.count_copy(FileCopy(file.item.path, several[0].path, skipped))
+            if skipped:
+                passed.add(document.id)
+        return passed
+
+    async def _find_originals(
+        self, collection: Collection, request: IngestRequest, changed: Sequence[ChangedFile]
+    ) -> list[list[Document]]:
+        """For each of these files the other documents with its content that who hands it over may
+        read, those of this ingest too."""
+        hashes = {file.document.content_hash for file in changed}
+        readers = request.by.names if request.by else None
+        place = collection.tenant, collection.id
+        there = await self._catalog.find_copies(*place, hashes, readers) if hashes else {}
+        gone: Set[str] = set()
+        if request.prune and there:
+            # A file that was renamed is no copy of the one that is about to be forgotten.
+            sources = {item.source for several in there.values() for item in several}
+            gone = await file_threads.run(request.paths, _find_missing, request.paths, sources)
+        found = []
+        for file in changed:
+            content, id = file.document.content_hash, file.document.id
+            # The version that answers at the place of the file is about to be replaced.
+            several = [
+                item for item in there.get(content, ()) if item.id != id and item.source not in gone
+            ]
+            first = self._contents.setdefault(content, file.document)
+            found.append([*several, first] if first.id != id else several)
+        while len(self._contents) > MAX_CONTENTS:
+            del self._contents[next(iter(self._contents))]
+        return found
 
     async def find_chapters(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
@@ -201,15 +262,17 @@ class FileComparison:
         failed = []
         for item, error in refused:
             before = known.get(item.document.id)
-            skipped = not is_kept(before) and (
-                item.item.skipped or is_textless_picture(item.item, error)
+            is_copy = isinstance(error, CopyPassedOver)
+            skipped = is_copy or (
+                not is_kept(before) and (item.item.skipped or is_textless_picture(item.item, error))
             )
             status: DocumentStatus = "skipped" if skipped else "failed"
             document = replace(item.document, status=status, error=error.message)
             if not (skipped or item.item.skipped):
                 self._tracker.count_failed(item.item.path, error.message, item.item.size)
             elif not item.item.skipped:
-                self._tracker.count_passed(WITHOUT_TEXT, item.item.size, read=False)
+                kind = COPY if is_copy else WITHOUT_TEXT
+                self._tracker.count_passed(kind, item.item.size, read=False)
             elif not skipped:
                 continue  # What could be read of it before goes on answering.
             untold = isinstance(error, PathTaken | ReadersRefused) or error is item.said.closed
@@ -229,6 +292,12 @@ class FileComparison:
         else:
             error = known.error if known else "It is gone before it was indexed. Send it again."
             self._tracker.count_failed(item.path, error, item.size)
+
+
+def _find_missing(paths: Iterable[str], sources: Iterable[str]) -> set[str]:
+    """Those of these sources that are below the paths, and no files there."""
+    below = tuple(map(resolve_links, paths))
+    return {item for item in sources if item.startswith(below) and not os.path.exists(item)}
 
 
 _SAME, _ENDED = object(), object()

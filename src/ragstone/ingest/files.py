@@ -23,6 +23,7 @@ FOLDER_FILE = "ragstone.yaml"
 
 HIDDEN, NO_ENDING, WITHOUT_TEXT = "hidden", "no ending", "picture without text"
 CHAPTER = "part of another document"
+COPY = "copy of another document"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from ragstone.core.answer import Usage
-from ragstone.service import FileFailure, Progress, Skipped
+from ragstone.service import FileCopy, FileFailure, Progress, Skipped
 
 MIN_INTERVAL = 0.1
 """Seconds between two reports: a terminal cannot show more."""
@@ -24,6 +24,9 @@ MAX_OMISSION_NOTES = 20
 
 MAX_REPORTED_FAILURES, MAX_FAILURES = 100, 1_000
 """Failures that a report holds, and the last one: a job keeps them in its row."""
+
+MAX_COPIES_TOLD = 100
+"""Copies that are told by name: a job keeps them in its row."""
 
 MAX_KINDS, OTHER = 30, "other"
 """Kinds of skipped files that are told apart; all further ones are the last."""
@@ -58,6 +61,8 @@ class Tracker:
             notes=before.notes,
             questions=before.questions,
             usage=before.usage,
+            copies=before.copies,
+            more_copies=before.more_copies,
         )
         self._same = 0
         self._left_out = 0
@@ -110,6 +115,16 @@ class Tracker:
             self.note(sentence)
         elif self._left_out == MAX_OMISSION_NOTES + 1:
             self.note("More documents lack files that they include.")
+
+    def count_copy(self, copy: FileCopy) -> None:
+        """Tell that a file has the content of another document."""
+        now = self._now
+        if any(copy.path == told.path for told in now.copies):
+            return  # Before the job was cut off.
+        if len(now.copies) < MAX_COPIES_TOLD:
+            self._set(copies=(*now.copies, copy))
+        else:
+            self._set(more_copies=now.more_copies + 1)
 
     def count_skipped(self, kind: str) -> None:
         """A file or folder of this kind is passed over."""

@@ -317,7 +317,8 @@ def hash_document(item: FoundFile, document: Document) -> tuple[str, tuple[Path,
     those files. Raises UnreadableDocument."""
     content = item.digest or content_hash(item.source)
     files, included = ((), ()) if item.handed or item.digest else _find_included(item, document)
-    if item.handed is None and not document.metadata and not included:
+    titled = item.handed is not None and document.title
+    if not titled and not document.metadata and not included:
         return content, files
     said = [content, document.title, document.metadata, *included]
     text = json.dumps(said, sort_keys=True, default=str)

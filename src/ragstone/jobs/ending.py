@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.core.clock import state_time
-from ragstone.core.errors import RagstoneError, TooManyRequests, Unavailable
+from ragstone.core.errors import Postponed, RagstoneError, TooManyRequests, Unavailable
 from ragstone.ports.jobs import DONE, FAILED, Job, JobStore, State
 
 TURN_SECONDS, LONG_TURN_SECONDS = 10.0, 60.0
@@ -144,7 +144,7 @@ class Ending:
             log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
         message, code = (known.message, known.code) if known else (BROKE, "error")
         may_pass = known if not job.part_of else None  # Whoever runs the whole does a part then.
-        if isinstance(may_pass, TooManyRequests) and may_pass.retry:
+        if isinstance(may_pass, Postponed | TooManyRequests) and may_pass.retry:
             # A limit is not a failure: the job waits in the queue until it lets more through.
             due = state_time() + self._backoff(0, may_pass)
             return await self._record_with_retries(
@@ -175,7 +175,7 @@ class Ending:
         """Seconds before the next attempt: doubled each time, and spread by half either way."""
         # The exponent is bounded because 2.0 ** 1024 is not a number any more.
         pause = min(LONGEST_PAUSE, RETRY_SECONDS * 2.0 ** min(failures, 30))
-        waits = (Unavailable, TooManyRequests)
+        waits = (Unavailable, Postponed, TooManyRequests)
         wanted = (error.retry_after or 0.0) if isinstance(error, waits) else 0.0
         return max(wanted, pause * random.uniform(0.5, 1.5))  # noqa: S311
 

@@ -124,7 +124,10 @@ class LocalJobs:
         progress = self._runner.progress(id) if job.state == RUNNING else None
         if progress is not None:
             job = replace(job, progress=dict(progress))
-        return await self._view(job, with_result=job.kind != ASK or _is_of(principal, job))
+        mine = _is_of(principal, job)
+        if not mine:
+            job = replace(job, progress=_without_copies(job.progress))
+        return await self._view(job, with_result=job.kind != ASK or mine)
 
     async def list(
         self,
@@ -140,6 +143,7 @@ class LocalJobs:
         found = await self._store.list_all(tenant, kind, state, limit, user)
         if principal is not None:
             found = [job for job in found if await self._has(principal, job, admin)]
+        found = [replace(job, progress=_without_copies(job.progress)) for job in found]
         return await self._views(found, with_result=False)
 
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
@@ -204,6 +208,10 @@ class LocalJobs:
         check_everywhere()
         states = ENDED if state is None else (state,)
         return await self._store.forget(tenant, states, state_time() - age)
+
+    def wake(self) -> None:
+        """A plugin has queued a job in a transaction of its own."""
+        self._runner.wake()
 
     async def list_unfinished(self, *kinds: str) -> Sequence[JobView]:
         """The jobs of these kinds that have not ended, in every tenant."""
@@ -341,6 +349,11 @@ def _is_of(principal: Principal, job: Job) -> bool:
         and job.user == principal.user
         and set(job.groups) == set(principal.groups)
     )
+
+
+def _without_copies(progress: Mapping[str, Any]) -> dict[str, Any]:
+    """The progress without the names of documents that only who began the job surely may read."""
+    return {name: value for name, value in progress.items() if name != "copies"}
 
 
 def _readers(document: Document | None) -> set[str]:

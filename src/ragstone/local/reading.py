@@ -59,7 +59,14 @@ class LocalReading:
         known = await self._find_collection(principal, collection)
         document = await self._document(principal, known, path)
         chunks = await self._chunks(principal, known, document)
-        return _cut(replace(document, collection=known.name), chunks, offset, offset + limit)
+        part = _cut(replace(document, collection=known.name), chunks, offset, offset + limit)
+        if offset:
+            return part
+        found = await self._adapters.catalog.find_copies(
+            known.tenant, known.id, [document.content_hash], principal.names
+        )
+        copies = found.get(document.content_hash, ())
+        return replace(part, copies=tuple(item.path for item in copies if item.id != document.id))
 
     async def passage(self, principal: Principal, collection: str, passage: str) -> DocumentText:
         known = await self._find_collection(principal, collection)

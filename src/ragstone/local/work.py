@@ -19,7 +19,7 @@ from ragstone.local.readers import WantedDocuments
 from ragstone.local.removal import Removal
 from ragstone.ports import Catalog
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, JobStore
-from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
+from ragstone.service import FileCopy, FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
 
 INGEST, REBUILD, DELETE, READERS = "ingest", "rebuild", "delete", "readers"
@@ -133,6 +133,7 @@ def _progress(job: str, stored: Mapping[str, Any]) -> Progress:
     known: dict[str, Any] = {k: v for k, v in stored.items() if k in names}
     known["failed"] = tuple(FileFailure(**item) for item in known.get("failed", ()))
     known["skipped"] = tuple(Skipped(**item) for item in known.get("skipped", ()))
+    known["copies"] = tuple(FileCopy(**item) for item in known.get("copies", ()))
     known["notes"] = tuple(known.get("notes", ()))
     known["usage"] = Usage(**known.get("usage", {}))
     return Progress(job, **known)

@@ -93,6 +93,10 @@ class CollectionNames(Protocol):
         ...
 
 
+MAX_COPIES = 20
+"""Documents with the same content of which `Catalog.find_copies` tells."""
+
+
 class Catalog(CollectionNames, Protocol):
     """Collections and documents: what exists, in which version, visible or not.
 
@@ -273,6 +277,13 @@ class Catalog(CollectionNames, Protocol):
         self, tenant: str, collection: str, hashes: Several[str]
     ) -> Mapping[str, Document]:
         """For each hash of a content, one document that has it and all its vectors."""
+        ...
+
+    async def find_copies(
+        self, tenant: str, collection: str, hashes: Several[str], readers: Several[str] | None
+    ) -> Mapping[str, Sequence[Document]]:
+        """For each hash of a content that there is, the first documents by path that answer with it
+        and that these `readers` may read, MAX_COPIES at most; None is for all."""
         ...
 
     async def looks(self, document_ids: Sequence[str]) -> Mapping[str, Look]:

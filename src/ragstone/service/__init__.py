@@ -72,7 +72,8 @@ class IngestRequest:
     that would be most of them. Where `only` names places below them, nothing else is looked at, and
     only their documents go. `by` is who hands them over, None for the operator: what that one may
     not read is not replaced. `metadata` is that of every document, and counts more than what is
-    said of it elsewhere."""
+    said of it elsewhere. With `skip_copies`, a new file is passed over whose content the collection
+    has in another document, if all who could read it may read that one."""
 
     paths: tuple[str, ...] = ()
     collection: str = "default"
@@ -84,6 +85,7 @@ class IngestRequest:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     only: tuple[str, ...] = ()
     hold: bool = False
+    skip_copies: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "IngestRequest":
@@ -115,6 +117,16 @@ class FileFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCopy:
+    """A file with the content of another document, by the paths of both; `skipped` where it was
+    passed over for that."""
+
+    path: str
+    original: str
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """Files in the given folders that are no documents: their ending, or what they are, such as
     "hidden" or "no ending"."""
@@ -134,7 +146,9 @@ class Progress:
     `failed` are the first files that failed, `more_failed` is how many others did: the first
     1,000 are told at the end, and each that was handed over. The documents of a collection say it
     of all. Of the `indexed`, `added` are new, and of `rights` the readers alone are others. `held`
-    were not pruned (`IngestRequest.hold`).
+    were not pruned (`IngestRequest.hold`). `copies` are the first of the new or changed files whose
+    content is also in another document that who hands them over may read, `more_copies` is how many
+    others are; only who began the job is told.
     `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
     if unknown. `questions` were thought of by the chat model, which took `usage`. A job that was
     cut off counts what it did before too.
@@ -164,6 +178,8 @@ class Progress:
     added: int = 0
     rights: int = 0
     held: int = 0
+    copies: tuple[FileCopy, ...] = ()
+    more_copies: int = 0
 
     @property
     def failures(self) -> int:

@@ -37,7 +37,8 @@ class DocumentText:
     """A part of a document's text: from the character `offset` on, of `total`.
 
     `blocks` are what the part consists of, counted in `text`; `chunks` those that it touches,
-    counted in the whole text, as the spans of sources are.
+    counted in the whole text, as the spans of sources are. `copies` are the paths of the other
+    documents with this content that the principal may read, told with the first part.
     """
 
     document: Document
@@ -46,6 +47,7 @@ class DocumentText:
     total: int
     blocks: tuple[BlockSpan, ...] = ()
     chunks: tuple[ChunkPlace, ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

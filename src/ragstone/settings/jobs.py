@@ -9,7 +9,7 @@ HELPED_PARTS = 1
 """Parts of other processes' ingests, files to read or chunks to embed, that one process does at a
 time while it changes no collection itself: two would take its processors from its questions."""
 
-OTHERS = {"delete": 2, "source": 4}
+OTHERS = {"delete": 2, "source": 4, "webhook": 4}
 """Jobs at a time of kinds without a setting, where it is not one: a rebuild and an evaluation take
 all of a machine."""
 

@@ -509,6 +509,23 @@ class TestDocuments:
         assert tern["metadata"]["tags"] == ["coast", "summer"]
         app.call("delete", principal={}, collection="default", paths=["/birds"])
 
+    def test_a_copy_of_a_document_is_told_and_passed_over_where_that_is_wanted(
+        self, app: WebApp, tmp_path: Path
+    ) -> None:
+        app.go("#/documents")
+        app.click(CHOICES)
+        for name in ("gull.txt", "copy.txt", "third.txt"):
+            (tmp_path / name).write_text("The gull of Ost shouts.\n")
+            if name == "third.txt":
+                app.press(".more input[type=checkbox]")
+            app.write("#files", str(tmp_path / name))
+            rows = app.until(partial(settled_rows, app, name))
+            assert ("the same content as /" in rows[0].text) == (name != "gull.txt")
+        assert "Skipped" in app.until(partial(settled_rows, app, "third.txt"))[0].text
+        listed = app.call("documents", collection="default", limit=1000, principal={})
+        assert "/third.txt" not in {item["path"] for item in listed}
+        app.call("delete", principal={}, collection="default", paths=["/gull.txt", "/copy.txt"])
+
     def test_uploads_are_paused_and_resumed(self, app: WebApp, tmp_path: Path) -> None:
         files = [tmp_path / f"paused-{number}.txt" for number in range(40)]
         for number, file in enumerate(files):
@@ -657,8 +674,15 @@ class TestAdministering:
         app.go("#/documents")
         app.write("#files", str(wrong))
         app.says("0 added, 1 failed, 0 skipped")
+        webhook = "http://127.0.0.1:9/hook"
+        made = app.call("webhooks.create", principal={}, url=webhook, events=[], operator=True)
+        told = {"tenant": "default", "id": made["webhook"]["id"]}
+        app.call("webhooks.test", **told)
+        app.until(lambda: app.call("webhooks.list_all", tenant="default")[0]["error"] or None)
         app.go("#/admin/overview")
         app.says("Documents that could not be read: 1")
+        app.says(f"Messages to the webhook {webhook} do not arrive")
+        app.call("webhooks.remove", **told)
         app.run("document.documentElement.dataset.theme = 'light'")
         assert flaws(app) == []
         app.call("delete", principal={}, collection="default", paths=["/wrong.pdf"])

@@ -32,6 +32,7 @@ RagstoneError
 │   ├── UnknownShare
 │   ├── UnknownNote
 │   ├── UnknownQuota
+│   ├── UnknownWebhook
 │   ├── UnknownKey
 │   ├── UnknownPerson
 │   ├── QuestionBlocked
@@ -53,6 +54,7 @@ RagstoneError
 │   ├── OutsideFolder
 │   ├── PathTaken
 │   ├── ReadersRefused
+│   ├── CopyPassedOver
 │   └── InvalidMetadata
 ├── ConfigError             a setting must change first
 │   └── EmbeddingMismatch
@@ -62,6 +64,7 @@ RagstoneError
 │   ├── JobEnded
 │   └── VersionMismatch
 ├── StorageFull             the disk is full; nothing already written is harmed
+├── Postponed               what a job does has to wait
 ├── TooManyRequests         a limit is reached for now
 │   └── QuotaExceeded       a month's quota is used up
 ├── StageTimeout            a stage took longer than its limit

@@ -275,6 +275,16 @@ class UnknownQuota(InputError):
         )
 
 
+class UnknownWebhook(InputError):
+    code = "unknown_webhook"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no webhook {id[:100]!r}. List them with 'ragstone webhook list'."
+        )
+
+
 class UnknownKey(InputError):
     code = "unknown_key"
     status = 404
@@ -397,6 +407,16 @@ class PathTaken(DocumentError):
 class ReadersRefused(DocumentError):
     code = "readers_refused"
     status = 403
+
+
+class CopyPassedOver(DocumentError):
+    """A file has the content of another document, and copies are not wanted."""
+
+    code = "copy"
+
+    def __init__(self) -> None:
+        # Who may read the one need not know the name of the other.
+        super().__init__("The collection has its content in another document.")
 
 
 class InvalidMetadata(DocumentError):

@@ -92,6 +92,20 @@ class RequestTimeout(RagstoneError):
     retry = True
 
 
+class Postponed(RagstoneError):
+    """A job has to wait for `retry_after` seconds, which is no failure: it may do so any number of
+    times."""
+
+    code = "postponed"
+    status = 503
+    retry = True
+    retry_after: float | None = None
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class TooManyRequests(RagstoneError):
     """`retry_after` is in how many seconds the limit lets more through."""
 

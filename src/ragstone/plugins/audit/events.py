@@ -62,7 +62,7 @@ def _set_of(names: str) -> frozenset[str]:
 
 CREATIONS = _set_of(
     "ingest sources.add conversations.take_in evaluation.put_set evaluation.start "
-    "vector_stores.put vector_stores.put_files verified.put"
+    "vector_stores.put vector_stores.put_files verified.put webhooks.create"
 )
 KINDS: Mapping[Kind, frozenset[str]] = {
     "sign-in": _set_of("people.sign_in people.accept"),
@@ -83,14 +83,16 @@ KINDS: Mapping[Kind, frozenset[str]] = {
         "remove_topics clear_cache rebuild_cache approve "
         "maintenance.restore maintenance.examine evaluation.put_set evaluation.start "
         "vector_stores.put vector_stores.put_files verified.put quotas.put "
-        "scim.put_group shares.put notes.put notes.change"
+        "scim.put_group shares.put notes.put notes.change webhooks.create webhooks.enable "
+        "webhooks.test"
     ),
     "export": _set_of("conversations.export evaluation.report report maintenance.back_up"),
     "delete": _set_of(
         "delete sources.remove conversations.delete conversations.remove conversations.forget "
         "keys.revoke people.remove jobs.clean evaluation.remove_set evaluation.remove_run "
         "vector_stores.drop vector_stores.remove_file vector_stores.delete_file verified.remove "
-        "quotas.remove scim.remove_group shares.remove notes.remove"
+        "quotas.remove scim.remove_group shares.remove notes.remove "
+        "webhooks.remove"
     ),
 }
 UNRECORDED = _set_of(
@@ -108,7 +110,7 @@ UNRECORDED = _set_of(
     "evaluation.sets evaluation.question_set evaluation.read_file evaluation.runs evaluation.run "
     "evaluation.outcomes evaluation.changes graph.show vector_stores.list_all vector_stores.find "
     "vector_stores.files verified.list_all quotas.list_all quotas.mine "
-    "scim.groups shares.list_all"
+    "scim.groups shares.list_all webhooks.list_all webhooks.deliveries"
 )
 """Listings, figures, and what the server asks itself."""
 

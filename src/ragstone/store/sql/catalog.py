@@ -423,6 +423,22 @@ class SqlCatalog:
 
         return await self._database.read(read)
 
+    async def find_copies(
+        self, tenant: str, collection: str, hashes: Several[str], readers: Several[str] | None
+    ) -> Mapping[str, Sequence[Document]]:
+        """`ports.Catalog`."""
+
+        def read(connection: Connection) -> dict[str, list[Document]]:
+            found: dict[str, list[Document]] = {}
+            for some in batches(sorted(hashes)):
+                wanted = listing.select_copies(connection, tenant, collection, some, readers)
+                for row in connection.execute(wanted).mappings():
+                    document = to_document(dict(row))
+                    found.setdefault(document.content_hash, []).append(document)
+            return found
+
+        return await self._database.read(read)
+
     async def looks(self, document_ids: Sequence[str]) -> Mapping[str, Look]:
         """`ports.Catalog`."""
         return await self._database.read(partial(listing.read_looks, document_ids=document_ids))

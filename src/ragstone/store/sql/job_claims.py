@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
@@ -164,8 +164,13 @@ def can_do(unable: Unable) -> ColumnElement[bool]:
 
 async def lock_queue(connection: AsyncConnection) -> None:
     """Let one process at a time decide what is queued and begun; SQLite always does."""
+    await connection.run_sync(lock_queue_now)
+
+
+def lock_queue_now(connection: Connection) -> None:
+    """`lock_queue`, in a transaction that runs whole in a thread."""
     if connection.dialect.name == "postgresql":
-        await connection.execute(select(func.pg_advisory_xact_lock(QUEUE_LOCK)))
+        connection.execute(select(func.pg_advisory_xact_lock(QUEUE_LOCK)))
 
 
 def to_job(row: Mapping[Any, Any]) -> Job:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
@@ -45,6 +45,15 @@ FULL_SECONDS = 5.0
 """When a submission that found the queue full is to be tried again."""
 
 
+def add_job(connection: Connection, new: NewJob) -> Job:
+    """Queue a job, in a transaction that has locked the queue."""
+    now = state_time()
+    row = {**asdict(new), "groups": sorted(new.groups)}
+    job = Job(**row, progress={}, state=QUEUED, error="", created_at=now, updated_at=now)
+    connection.execute(insert(connection, jobs).values(**asdict(job)))
+    return job
+
+
 class SqlJobs:
     """`ports.JobStore` on the state store. Methods raise StorageFull and StateUnavailable."""
 
@@ -78,10 +87,7 @@ class SqlJobs:
                 )
             if known:
                 await connection.execute(delete(jobs).where(jobs.c.id == new.id))
-            row = {**asdict(new), "groups": sorted(new.groups)}
-            job = Job(**row, progress={}, state=QUEUED, error="", created_at=now, updated_at=now)
-            await connection.execute(insert(connection, jobs).values(**asdict(job)))
-            return job
+            return await connection.run_sync(add_job, new)
 
         return await self._database.write(work)
 

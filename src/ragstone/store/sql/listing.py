@@ -23,6 +23,7 @@ from sqlalchemy import (
 from ragstone.core.filters import Scalar
 from ragstone.core.records import DocumentStatus
 from ragstone.ports import Look
+from ragstone.ports.catalog import MAX_COPIES
 from ragstone.store.sql.rows import batches, put_now
 from ragstone.store.sql.tables import documents
 from ragstone.store.sql.tables import looks as table
@@ -78,6 +79,33 @@ def readable_condition(connection: Connection, names: Several[str]) -> ColumnEle
         return exists(select(1).select_from(listed).where(cast(listed.c.value, Text).in_(values)))
     entries = func.json_each(documents.c.allowed).table_valued("value")
     return exists(select(1).select_from(entries).where(entries.c.value.in_(sorted(names))))
+
+
+def select_copies(
+    connection: Connection,
+    tenant: str,
+    collection: str,
+    hashes: Sequence[str],
+    readers: Several[str] | None,
+) -> Select[Any]:
+    """The documents that answer with one of these contents and that these may read, the first by
+    path of each content."""
+    mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
+    wanted = select(
+        documents.c.id,
+        func.row_number()
+        .over(partition_by=documents.c.content_hash, order_by=documents.c.path)
+        .label("place"),
+    ).where(mine, documents.c.content_hash.in_(hashes), documents.c.version > 0)
+    if readers is not None:
+        wanted = wanted.where(readable_condition(connection, readers))
+    first = wanted.subquery()
+    return (
+        select(documents)
+        .join(first, documents.c.id == first.c.id)
+        .where(first.c.place <= MAX_COPIES)
+        .order_by(documents.c.path)
+    )
 
 
 def folder_condition(folder: str) -> ColumnElement[bool]:

@@ -18,7 +18,8 @@ export function counts() {
 }
 
 // Take files with their paths. `endings` are those that this server reads.
-// `more` are further fields of the files: who may read them (`allowed`), their `metadata`, the `folder` they go into.
+// `more` are further fields of the files: who may read them (`allowed`), their `metadata`, the `folder` they go into,
+// and whether copies of other documents are passed over (`skipCopies`).
 export function add(given, collection, { folder: into = "", ...more } = {}) {
   const place = into.split("/").map((part) => part.trim()).filter((part) => part && part !== "." && part !== "..").map((part) => `${part}/`).join("");
   for (const { file, path } of given) {
@@ -58,7 +59,7 @@ async function run() {
     for (;;) {
       const waiting = queue.paused ? [] : queue.files.filter((one) => one.state === "waiting");
       if (!waiting.length) break;
-      const some = waiting.filter((one) => one.collection === waiting[0].collection).slice(0, PART);
+      const some = waiting.filter((one) => one.collection === waiting[0].collection && one.skipCopies === waiting[0].skipCopies).slice(0, PART);
       await send(some);
       const sent = some.filter((one) => one.state === "sent");
       if (sent.length) await ingest(sent, some[0].collection);
@@ -95,8 +96,12 @@ async function ingest(items, collection) {
     modified: one.file.lastModified / 1000, ...(one.allowed ? { allowed: one.allowed } : {}), ...(one.metadata ? { metadata: one.metadata } : {}) }));
   let [listed, known] = [performance.now(), 0];
   try {
-    for await (const progress of stream("ingest", { request: { collection, tenant: principal().tenant, handed } })) {
+    for await (const progress of stream("ingest", { request: { collection, tenant: principal().tenant, handed, skip_copies: Boolean(items[0].skipCopies) } })) {
       queue.progress = progress;
+      for (const { path, original, skipped } of progress.copies) {
+        const item = items.find((one) => path === one.path);
+        if (item) Object.assign(item, { reason: t("It has the same content as {path}.", { path: original }), ...(skipped ? { state: "skipped" } : {}) });
+      }
       for (const { path, reason } of progress.failed) {
         const item = items.find((one) => path === one.path || path.endsWith(one.path));
         if (item) Object.assign(item, { state: "failed", reason });

@@ -66,15 +66,17 @@ function Health() {
 function Attention({ parts, failed }) {
   const jobs = useLoaded(() => request("/api/v1/jobs"), []);
   const sources = useLoaded(() => (may("sources.list") ? call("sources.list") : Promise.resolve([])), []);
-  const error = jobs.error || sources.error;
-  if (error) return html`<${Failure} error=${error} again=${() => { jobs.reload(); sources.reload(); }} />`;
-  if (!jobs.value || !sources.value) return html`<${Busy} />`;
+  const webhooks = useLoaded(() => (may("webhooks.list_all") ? call("webhooks.list_all") : Promise.resolve([])), []);
+  const error = jobs.error || sources.error || webhooks.error;
+  if (error) return html`<${Failure} error=${error} again=${() => { jobs.reload(); sources.reload(); webhooks.reload(); }} />`;
+  if (!jobs.value || !sources.value || !webhooks.value) return html`<${Busy} />`;
   const broken = jobs.value.jobs.filter((one) => one.state === "failed").length;
   const found = [
     ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${name}: ${said}`, "overview"]),
     ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
     ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
     ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs a look.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
+    ...webhooks.value.filter((one) => one.disabled_at || one.failing_since).map((one) => [one.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: one.url, reason: one.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: one.url, reason: one.error }), "overview"]),
   ];
   return html`<section class=${`callout ${found.length ? "bad" : ""}`}><${Icon} name=${found.length ? "warn" : "check"} /><div><h2>${found.length ? t("Needs attention") : t("Nothing needs attention.")}</h2>
     ${found.length > 0 && html`<ul class="plain">${found.map(([text, place]) => html`<li dir="auto">${place === "overview" ? text : html`<a href=${`#/${place}`}>${text}</a>`}</li>`)}</ul>`}</div></section>`;

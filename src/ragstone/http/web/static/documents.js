@@ -64,9 +64,10 @@ function Drop({ collection }) {
   const [readers, setReaders] = useState("");
   const [folderName, setFolderName] = useState("");
   const [tags, setTags] = useState("");
+  const [skipCopies, setSkipCopies] = useState(false);
   const files = useRef(null), folder = useRef(null);
   const named = tags.split(",").map((one) => one.trim()).filter(Boolean);
-  const send = (given) => add(given, collection, { folder: folderName, ...(readers.trim() ? { allowed: readerNames(readers) } : {}), ...(named.length ? { metadata: { tags: named } } : {}) });
+  const send = (given) => add(given, collection, { folder: folderName, skipCopies, ...(readers.trim() ? { allowed: readerNames(readers) } : {}), ...(named.length ? { metadata: { tags: named } } : {}) });
   const take = async (event) => {
     event.preventDefault();
     setOver(false);
@@ -86,7 +87,8 @@ function Drop({ collection }) {
     <label class="readers">${t("Who can read it")}
       <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("As folder and collection say")} onInput=${(event) => setReaders(event.target.value)} /></label>
     <datalist id="readers">${["everyone", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)].map((name) => html`<option value=${name} />`)}</datalist>
-    <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p></details>
+    <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p>
+    <label class="row"><input type="checkbox" checked=${skipCopies} onChange=${(event) => setSkipCopies(event.target.checked)} /><span>${t("Pass over copies of documents that are there")}</span></label></details>
     <p class="hint formats">PDF, Word, Excel, PowerPoint, HTML, Markdown, CSV, EPUB, ${t("mails, source code and more")}</p>
     <input type="file" multiple hidden id="files" ref=${files} onChange=${pick} aria-label=${t("Choose files")} />
     <input type="file" webkitdirectory hidden id="folder" ref=${folder} onChange=${pick} aria-label=${t("Choose a folder")} /></section>`;

@@ -17,7 +17,7 @@ from ragstone.store.sql.tables import metadata
 
 log = logging.getLogger(__name__)
 
-REVISIONS = ("0100", "0101", "0102")
+REVISIONS = ("0100", "0101", "0102", "0103")
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 
 ADDED = {
@@ -26,6 +26,7 @@ ADDED = {
         "verified_answers", "quotas", "quota_use",
     ),
     "0102": ("directory_groups", "shared_conversations", "notes"),
+    "0103": ("webhooks", "webhook_documents"),
 }  # fmt: skip
 """The tables that a migration added; the others are of the first one."""
 

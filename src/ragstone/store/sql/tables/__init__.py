@@ -67,6 +67,8 @@ from ragstone.store.sql.tables.operation import (
     topic_vectors,
     topics,
     waiting_approvals,
+    webhook_documents,
+    webhooks,
 )
 from ragstone.store.sql.tables.people import (
     directory_groups,
@@ -140,4 +142,6 @@ __all__ = [
     "vocabulary",
     "vocabulary_read",
     "waiting_approvals",
+    "webhook_documents",
+    "webhooks",
 ]

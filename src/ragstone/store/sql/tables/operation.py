@@ -200,6 +200,43 @@ quota_use = Table(
 )
 """What was used in a `month` such as 2026-11 (UTC)."""
 
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("groups", JSON, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("inside", Boolean, nullable=False),
+    Column("events", JSON, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("seen_until", Double, nullable=False),
+    Column("editions", JSON, nullable=False),
+    Column("delivered_at", Double),
+    Column("failing_since", Double),
+    Column("error", Text, nullable=False),
+    Column("disabled_at", Double),
+    Index(None, "tenant"),
+)
+"""Addresses that are told of events. `user`, `groups` and `key` are of who made it; one that is
+`inside` may be in a private network. Events until `seen_until` are queued, and of documents those
+of the `editions` of collections; `error` is why the newest delivery failed."""
+
+webhook_documents = Table(
+    "webhook_documents",
+    metadata,
+    Column("webhook", Text, primary_key=True),
+    Column("document", Text, primary_key=True),
+    Column("collection", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    ForeignKeyConstraint(["webhook"], ["webhooks.id"], ondelete="CASCADE"),
+    Index(None, "webhook", "collection"),
+)
+"""The versions of documents that a webhook was told of, of those that its owner may read."""
+
 ended_sessions = Table(
     "ended_sessions",
     metadata,

@@ -781,6 +781,10 @@ export default {
   "Stop sharing": "إيقاف المشاركة",
   "Folder, tags and who can read it": "المجلد والوسوم ومن يمكنه القراءة",
   "Into the folder": "إلى المجلد",
+  "It has the same content as {path}.": "لها المحتوى نفسه الذي في {path}.",
+  "Pass over copies of documents that are there": "تجاوز نسخ المستندات الموجودة",
+  "The webhook {url} is disabled: {reason}": "تم تعطيل خطاف الويب {url}: {reason}",
+  "Messages to the webhook {url} do not arrive: {reason}": "لا تصل الرسائل إلى خطاف الويب {url}: {reason}",
   "Tags, with commas": "وسوم مفصولة بفواصل",
   "Paused: {number} files wait": "متوقف مؤقتًا: {number} من الملفات في الانتظار",
 };

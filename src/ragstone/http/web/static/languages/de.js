@@ -781,6 +781,10 @@ export default {
   "Stop sharing": "Nicht mehr teilen",
   "Folder, tags and who can read it": "Ordner, Schlagwörter und Leserechte",
   "Into the folder": "In den Ordner",
+  "It has the same content as {path}.": "Sie hat denselben Inhalt wie {path}.",
+  "Pass over copies of documents that are there": "Kopien vorhandener Dokumente auslassen",
+  "The webhook {url} is disabled: {reason}": "Der Webhook {url} ist abgeschaltet: {reason}",
+  "Messages to the webhook {url} do not arrive: {reason}": "Nachrichten an den Webhook {url} kommen nicht an: {reason}",
   "Tags, with commas": "Schlagwörter, mit Kommas",
   "Paused: {number} files wait": "Angehalten: {number} Dateien warten",
 };

@@ -781,6 +781,10 @@ export default {
   "Stop sharing": "공유 중지",
   "Folder, tags and who can read it": "폴더, 태그, 읽기 권한",
   "Into the folder": "넣을 폴더",
+  "It has the same content as {path}.": "{path}와(과) 내용이 같습니다.",
+  "Pass over copies of documents that are there": "이미 있는 문서의 사본 건너뛰기",
+  "The webhook {url} is disabled: {reason}": "웹훅 {url}이(가) 비활성화되었습니다: {reason}",
+  "Messages to the webhook {url} do not arrive: {reason}": "웹훅 {url}에 메시지가 도착하지 않습니다: {reason}",
   "Tags, with commas": "태그 (쉼표로 구분)",
   "Paused: {number} files wait": "일시 중지됨: 파일 {number}개 대기 중",
 };

@@ -781,6 +781,10 @@ export default {
   "Stop sharing": "停止分享",
   "Folder, tags and who can read it": "文件夹、标签与阅读权限",
   "Into the folder": "放入文件夹",
+  "It has the same content as {path}.": "内容与 {path} 相同。",
+  "Pass over copies of documents that are there": "跳过已有文档的副本",
+  "The webhook {url} is disabled: {reason}": "Webhook {url} 已停用：{reason}",
+  "Messages to the webhook {url} do not arrive: {reason}": "发往 Webhook {url} 的消息未送达：{reason}",
   "Tags, with commas": "标签，用逗号分隔",
   "Paused: {number} files wait": "已暂停：{number} 个文件在等待",
 };
