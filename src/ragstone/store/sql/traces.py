@@ -109,6 +109,4 @@ def _stage_use(stage: str, times: list[float], failed: int) -> StageUse:
 
 def _trace(row: Mapping[Any, Any]) -> QuestionTrace:
     known: dict[str, Any] = {name: row[name] for name in _COLUMNS}
-    return QuestionTrace(
-        **{**known, "stages": tuple(StageTrace(**item) for item in row["stages"])}
-    )
+    return QuestionTrace(**{**known, "stages": tuple(StageTrace(**item) for item in row["stages"])})

@@ -1,4 +1,4 @@
-"""Add people and groups of a directory, shared conversations and notes."""
+"""Add people and groups of a directory, shared conversations, notes and webhooks."""
 
 import sqlalchemy as sa
 from alembic import op
