@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.markdown import markdown_blocks
+from ragstone.ingest.formats.struck import StruckText
 from tests.ingest.formats.reading import opened, read
 
 
 def blocks(source: str, is_mdx: bool = False) -> list[Block]:
-    return list(markdown_blocks(source, is_mdx))
+    return list(StruckText().apply(markdown_blocks(source, is_mdx)))
 
 
 def test_given_front_matter_when_read_then_it_is_title_and_metadata_and_no_text(
