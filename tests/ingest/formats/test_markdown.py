@@ -63,7 +63,7 @@ def test_given_aliases_that_grow_when_read_then_they_are_not_followed(tmp_path: 
 @pytest.mark.parametrize(
     ("source", "shown"),
     [
-        ("Some *text*\ngoes **on** ~~not~~.", "Some text goes on ."),
+        ("Some *text*\ngoes **on** ~~not~~.", "Some text goes on."),
         ("The fee is ~~30~~ <del>40</del> 45 euros.", "The fee is 45 euros."),
         ("412<sup>7</sup> tonnes, H<sub>2</sub>O, the 1<sup>st</sup>", "412⁷ tonnes, H₂O, the 1st"),
         (
