@@ -19,6 +19,7 @@ from pptx.enum.chart import XL_CHART_TYPE
 from ragstone.ingest.formats.struck import HEADING
 from ragstone.ingest.parse import parse
 from ragstone.settings import Settings
+from tests.ingest.pdf_files import Placed, Ruled, placed_pdf
 
 ODF = "".join(
     f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
@@ -258,12 +259,14 @@ def test_a_deleted_row_of_a_word_table_is_kept_as_a_row(tmp_path: Path) -> None:
             cell.text = text
     properties = table.rows[2]._tr.get_or_add_trPr()
     properties.append(parse_xml(f'<w:del {nsdecls("w")} w:id="1" w:author="Ada"/>'))
+    table.rows[2].cells[0].paragraphs[0].runs[0].font.strike = True
     document.save(str(file := tmp_path / "prices.docx"))
 
     assert read(file) == (
         "Item: Pen; Price: 12\nItem: Cup; Price: 45",
         'Item: [formerly "Ink", struck out]; Price: [formerly "31", struck out]',
     )
+    assert told(file) == 'Struck-out text is kept apart: "Ink", "31".'
 
 
 def test_text_that_a_word_style_hides_is_told(tmp_path: Path) -> None:
@@ -332,6 +335,24 @@ def test_tracked_deletions_of_libreoffice_are_kept(tmp_path: Path) -> None:
     )
 
     assert read(write_odf(tmp_path / "fees.odt", "", body)) == ("The fee is 45 euros.", FEE)
+
+
+def test_what_a_line_of_a_pdf_goes_through_is_kept_apart(tmp_path: Path) -> None:
+    pages = [
+        [
+            Placed(72, 100, "The fee is 30 45 euros."),
+            Ruled(138, 97.5, 150, 97.5),
+            Placed(72, 130, "Dogs are forbidden."),
+            Ruled(72, 127.5, 186, 127.5),
+        ],
+        [Placed(72, 100, "Cats may stay.")],
+    ]
+    file = placed_pdf(tmp_path / "fees.pdf", pages)
+
+    assert read(file) == (
+        "The fee is 45 euros.\nCats may stay.",
+        f'{FEE}\n[formerly "Dogs are forbidden.", struck out]',
+    )
 
 
 def test_rows_and_lists_that_a_page_strikes_out_are_kept(tmp_path: Path) -> None:

@@ -48,6 +48,9 @@ class StruckText:
         inner = " ".join(strip_marks(self._write(text)).split())
         if not inner:
             return text
+        for number in map(_number, re.findall(_MARK, text)):
+            if number < len(self._struck):
+                self._struck[number] = ""  # It is a part of this one now.
         if len(self._struck) == MAX_STRUCK:
             self._more += 1
             return " "
@@ -64,7 +67,7 @@ class StruckText:
         kept: list[Block] = []
         heading = ""
         for block in blocks:
-            if _SIGN in f"{block.text}{block.label}":
+            if _SIGN in block.text or _SIGN in block.label:
                 kept += (
                     Block(line, "admonition", 0, block.page, STRUCK, lead=heading)
                     for line in self._lines(block)
@@ -86,8 +89,9 @@ class StruckText:
         """Sentences for `Parsed.last_notes`."""
         more = f" Of {self._more:,} more nothing is kept." if self._more else ""
         hidden = (f"Hidden text is left out: {_quote(self._hidden)}",)
-        struck = (f"Struck-out text is kept apart: {_quote(self._struck)}{more}",)
-        return (hidden if self._hidden else ()) + (struck if self._struck else ())
+        whole = [text for text in self._struck if text]
+        struck = (f"Struck-out text is kept apart: {_quote(whole)}{more}",)
+        return (hidden if self._hidden else ()) + (struck if whole else ())
 
     def _lines(self, block: Block) -> Iterator[str]:
         """The sentences of a block, or the rows of a table, that have marks, with what these stand
