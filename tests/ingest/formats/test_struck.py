@@ -361,12 +361,15 @@ def test_rows_and_lists_that_a_page_strikes_out_are_kept(tmp_path: Path) -> None
         "<table><tr><th>Item</th><th>Price</th></tr><tr><td>Pen</td><td>12</td></tr>"
         '<tr style="text-decoration:line-through"><td>Ink</td><td>31</td></tr></table>'
         "<ul><li>Cats stay.</li><li><del>Dogs stay.</del></li></ul>"
+        "<del><table><tr><th>Key</th><th>Deposit</th></tr><tr><td>A</td><td>9</td></tr></table></del>"
     )
 
     assert read(file) == (
         "Item: Pen; Price: 12\n- Cats stay.",
         'Item: [formerly "Ink", struck out]; Price: [formerly "31", struck out]\n'
-        '- [formerly "Dogs stay.", struck out]',
+        '- [formerly "Dogs stay.", struck out]\n'
+        '[formerly "Key", struck out] | [formerly "Deposit", struck out]\n'
+        '[formerly "A", struck out] | [formerly "9", struck out]',
     )
 
 

@@ -74,7 +74,7 @@ class StruckText:
                 )
                 clean = _clean_rows if block.kind == "table" else without_struck
                 block = rewrite_block(replace(block, label=without_struck(block.label)), clean)
-                if block.text.strip() in ("", block.label):
+                if block.text.strip() in ("", block.label) and not block.pictures:
                     continue
             heading = block.text if block.kind == "heading" else heading
             yield block

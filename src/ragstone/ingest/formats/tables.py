@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import chain, dropwhile, islice, pairwise
+from itertools import chain, islice, pairwise
 
 from ragstone.core.code_spans import without_spans
 from ragstone.ingest.document import Block
@@ -76,11 +76,10 @@ def table_blocks(
         [_indent(cell) * (not at) + _single_line(cell) for at, cell in enumerate(row)]
         for row in rows
     )
-    # A row of which all is struck out names no columns.
-    filled: Iterator[list[str]] = dropwhile(
-        lambda row: not any(map(without_struck, row)), (row for row in source if any(row))
-    )
+    filled: Iterator[list[str]] = (row for row in source if any(row))
     whole = list(islice(filled, _MAX_SIDEWAYS_ROWS + 1))
+    # A row of which all is struck out names no columns of what is below.
+    del whole[: next((at for at, row in enumerate(whole) if any(map(without_struck, row))), 0)]
     if header in (None, 1) and (first := find_sideways(whole, merged)) is not None:
         whole[first:] = [list(row) for row in zip(*whole[first:], strict=True)]
     filled = chain(whole, filled)
