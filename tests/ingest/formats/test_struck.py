@@ -368,8 +368,8 @@ def test_rows_and_lists_that_a_page_strikes_out_are_kept(tmp_path: Path) -> None
         "Item: Pen; Price: 12\n- Cats stay.",
         'Item: [formerly "Ink", struck out]; Price: [formerly "31", struck out]\n'
         '- [formerly "Dogs stay.", struck out]\n'
-        '[formerly "Key", struck out] | [formerly "Deposit", struck out]\n'
-        '[formerly "A", struck out] | [formerly "9", struck out]',
+        '[formerly "Key", struck out]: [formerly "A", struck out]; '
+        '[formerly "Deposit", struck out]: [formerly "9", struck out]',
     )
 
 
