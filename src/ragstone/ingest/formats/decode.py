@@ -4,7 +4,7 @@ import codecs
 import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -125,6 +125,8 @@ def likeliest_encoding(sample: bytes, declared: str = "") -> str:
 def decode_names(names: Sequence[bytes]) -> list[str]:
     """Decode names that stand together in one place, where several programs may have written them:
     in as few encodings as explain them well."""
+    with suppress(UnicodeDecodeError):
+        return [name.decode() for name in names]
     from ragstone.models.text_likelihood import text_likelihood  # Few names are not UTF-8.
 
     def score(name: bytes, encoding: str) -> float:

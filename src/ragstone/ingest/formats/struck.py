@@ -127,15 +127,16 @@ CURRENT: ContextVar[StruckText | None] = ContextVar("struck", default=None)
 
 def strike_out(text: str) -> str:
     """Keep text that is struck out, and return the mark that a reader puts in its place."""
+    if not text or text.isspace():
+        return text
     current = CURRENT.get()
     return current.strike_out(text) if current else ""
 
 
-def hide(text: str) -> str:
-    """Keep hidden text for the notes, and return what is read instead of it: nothing."""
+def hide(text: str) -> None:
+    """Keep hidden text for the notes."""
     if current := CURRENT.get():
         current.hide(text)
-    return ""
 
 
 def without_struck(text: str) -> str:
