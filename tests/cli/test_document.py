@@ -1,5 +1,7 @@
 """`ragstone document show`: what was read, for a person."""
 
+from dataclasses import replace
+
 from ragstone.cli.document import page, tree
 from ragstone.core.document import BlockSpan, Place
 from ragstone.core.records import Document
@@ -47,6 +49,14 @@ def test_the_page_shows_text_of_documents_as_text() -> None:
     assert "<td>Name: A &amp; B</td><td>Days: 12</td>" in shown
     assert "<title>A &lt;title&gt;</title>" in shown
     assert "http" not in shown
+
+
+def test_what_was_left_out_is_told_before_the_text() -> None:
+    note = 'Hidden text is left out: "<i>secret</i>".'
+    found = replace(FOUND, document=replace(FOUND.document, left_out=(note,)))
+
+    assert list(tree(found))[2] == note
+    assert "&lt;i&gt;secret" in "\n".join(page(found))
 
 
 def test_a_document_of_an_earlier_version_says_what_to_do() -> None:

@@ -2,7 +2,9 @@
 
 import io
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -182,6 +184,39 @@ def test_names_in_another_encoding_are_told_by_all_of_them(tmp_path: Path) -> No
     assert [member.path for member in list_members(path, 1 << 20)] == ["文章1.txt", "文章2.txt"]
     parsed = parse(path / "文章2.txt", IngestSettings())
     assert [block.text for block in parsed.blocks] == ["second"]
+
+
+def test_names_in_several_encodings_are_each_read_right(tmp_path: Path) -> None:
+    old = {
+        "議事録.txt": "cp932",
+        "売上報告.txt": "cp932",
+        "会议纪要.txt": "gbk",
+        "财务报表.txt": "gbk",
+        "Übersicht.txt": "cp437",
+        "Größen.txt": "cp437",
+        "отчёт.txt": "utf-8",
+    }
+    written = [name.encode(encoding) for name, encoding in old.items()]
+    places = [f"{number}{'_' * (len(name) - 1)}" for number, name in enumerate(written)]
+    data = make_archive({"naïve.txt": "flagged", **dict.fromkeys(places, "text")})
+    for place, name in zip(places, written, strict=True):
+        data = data.replace(place.encode(), name)
+    (path := tmp_path / "all.zip").write_bytes(data)
+
+    assert {member.path for member in list_members(path, 1 << 20)} == {"naïve.txt", *old}
+
+
+def test_a_name_that_an_archive_gives_in_utf_8_too_is_that(tmp_path: Path) -> None:
+    name = "résumé.txt".encode("cp850")
+    told = "resumé.txt".encode()
+    member = zipfile.ZipInfo("x" * len(name))
+    field = struct.pack("<HHBL", 0x7075, 5 + len(told), 1, zlib.crc32(name)) + told
+    member.extra = struct.pack("<HH", 0x9999, 2) + b"??" + field
+    with zipfile.ZipFile(path := tmp_path / "all.zip", "w") as archive:
+        archive.writestr(member, "text")
+    path.write_bytes(path.read_bytes().replace(b"x" * len(name), name))
+
+    assert [member.path for member in list_members(path, 1 << 20)] == ["resumé.txt"]
 
 
 def test_members_of_one_name_are_two_documents_and_none_leads_out(tmp_path: Path) -> None:

@@ -868,6 +868,40 @@ async def test_given_a_chapter_that_another_file_includes_then_its_text_is_found
             assert sum(said in text for text in texts) == 1
 
 
+@pytest.mark.parametrize(
+    ("ending", "whole", "part"),
+    [
+        ("rst", ".. include:: {}", ".. include:: {}\n   :start-after: here"),
+        ("md", '--8<-- "{}"', '--8<-- "{}:2:3"'),
+        ("md", "```{{include}} {}\n```", "```{{include}} {}\n:start-line: 1\n```"),
+        ("md", "<!--@include: ./{}-->", "```{{literalinclude}} {}\n```"),
+        ("mdx", "{{!{}!}}", "{{!other/{}!}}"),
+    ],
+    ids=["rst", "snippet", "myst", "vitepress", "markdown-include"],
+)
+async def test_given_a_chapter_of_any_markup_then_it_stands_in_the_book_alone(
+    house: House, ending: str, whole: str, part: str
+) -> None:
+    house.write(
+        f"book.{ending}", f"Sea.\n\n{whole}\n\n{part}\n".format(f"tides.{ending}", f"owls.{ending}")
+    )
+    house.write(f"tides.{ending}", "The tide turns twice.\n")
+    house.write(f"owls.{ending}", "Owls sleep here\n\nand hunt.\n")
+
+    await house.ingest()
+
+    assert await paths(house) == {f"book.{ending}", f"owls.{ending}"}
+    texts = [chunk.text for chunk in await house.chunks()]
+    assert sum("The tide turns twice." in text for text in texts) == 1
+
+
+async def test_given_a_chapter_with_front_matter_then_it_stays_a_document(house: House) -> None:
+    house.write("book.md", 'Sea.\n\n--8<-- "tides.md"\n')
+    house.write("tides.md", "---\ntopic: tides\n---\nThe tide turns twice.\n")
+    await house.ingest()
+    assert await paths(house) == {"book.md", "tides.md"}
+
+
 async def test_given_a_chapter_that_was_a_document_then_it_is_one_as_long_as_nothing_includes_it(
     house: House,
 ) -> None:

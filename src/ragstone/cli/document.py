@@ -70,6 +70,7 @@ def tree(found: "DocumentText") -> Iterator[str]:
         yield f"{name}: {value}"
     for copy in found.copies:
         yield f"the same content: {copy}"
+    yield from document.left_out
     depth, number = -1, None
     for block, chunks in _with_chunks(found):
         for place, chunk in chunks:
@@ -102,6 +103,7 @@ def page(found: "DocumentText") -> Iterator[str]:
     title = escape(found.document.title)
     yield f'<!doctype html><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
     yield f"<h1>{title}</h1><p><small>{escape(found.document.path)}</small></p>"
+    yield from (f"<p><small>{escape(note)}</small></p>" for note in found.document.left_out)
     number = None
     for block, chunks in _with_chunks(found):
         for place, chunk in chunks:

@@ -73,9 +73,9 @@ class Chunk:
     `collection` is the collection's id in an index, and its name in what a question finds.
     `text` is exactly the document's text from `start` to `end`. `allowed` are principal names.
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
-    headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
-    summary. `layout` holds `blocks` as text (`document.encode_blocks`): few chunks are looked at so
-    closely that they are decoded. Of a summary it holds its node (`summary_node.SummaryNode`).
+    headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, struck, question
+    or summary. `layout` holds `blocks` as text (`document.encode_blocks`): few chunks are looked at
+    so closely that they are decoded. Of a summary it holds its node (`summary_node.SummaryNode`).
     `subject` is what the document is about and its title does not say: product, version, company,
     year, model.
     """

@@ -28,6 +28,10 @@ _KINDS: tuple[BlockKind, ...] = get_args(BlockKind)
 HIDDEN = "(hidden)"
 """Ends the name of what its author hides: a sheet of a workbook, a row, a column."""
 
+STRUCK = "struck"
+"""The label of what a document strikes out, which stands behind all else that it says, and the kind
+of chunks of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Box:

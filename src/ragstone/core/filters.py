@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from ragstone.core.chunk import MADE, SUMMARY
+from ragstone.core.document import STRUCK
 from ragstone.core.errors import InvalidFilter
 from ragstone.core.turn import Principal
 
@@ -90,6 +91,9 @@ def eq(field: str, value: Scalar) -> AnyOf:
 
 OWN_TEXT = Not(AnyOf("kind", MADE))
 """What is text of a document."""
+
+CURRENT_TEXT = Not(AnyOf("kind", (*MADE, STRUCK)))
+"""The same without what a document strikes out."""
 
 NO_SUMMARY = Not(eq("kind", SUMMARY))
 """What is not a summary."""

@@ -53,7 +53,8 @@ class Document:
     (`error` says why; an earlier version may still answer). `source` is where it was read from.
     `allowed` are those who may read it. `own_readers` are those that it was given itself, none if
     it has those of its folder or collection, and None while an ingest leaves them as they are;
-    `readers_fixed` says that an administrator has set them (`readers.resolve_readers`).
+    `readers_fixed` says that an administrator has set them (`readers.resolve_readers`). `left_out`
+    are sentences on what was not read of it.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Document:
     pages: int = 0
     own_readers: tuple[str, ...] | None = ()
     readers_fixed: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

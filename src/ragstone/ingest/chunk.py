@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ragstone.core.document import BlockSpan, cut_blocks, find_page
+from ragstone.core.document import STRUCK, BlockSpan, cut_blocks, find_page
 from ragstone.ingest.document import Block, gap
 from ragstone.ingest.kinds import chunk_kind
 from ragstone.language.sentences import sentences
@@ -178,8 +178,8 @@ class TextPiece:
     """A span of the document's text, from `start` to before `end` in characters.
 
     `page` is where it starts, `section` the headings above it, `blocks` what it consists of,
-    counted in its text. `kind` is table (nothing else in it), toc, glossary, faq, credits or
-    normal.
+    counted in its text. `kind` is table (nothing else in it), toc, glossary, faq, credits,
+    struck or normal.
     """
 
     text: str
@@ -280,7 +280,11 @@ class _Packer:
     def _merges(self) -> bool:
         """Only neighbours below the same heading, or a heading's short text and its first child,
         and only into a piece that fits."""
-        if not self._held or self._measure(self._held + self._units) > self._size:
+        if (
+            not self._held
+            or _is_struck(self._units)
+            or self._measure(self._held + self._units) > self._size
+        ):
             return False
         depth = max(len(self._held_section) - 1, 0)
         siblings = self._held_section[:depth] == self._section[:depth]
@@ -373,11 +377,16 @@ class _Packer:
         first, last = units[0], units[-1]
         content = [unit for unit in units if not unit.heading]
         tables = bool(content) and all(unit.block.kind == "table" for unit in content)
-        kind = chunk_kind(text, section, tables)
+        kind = STRUCK if _is_struck(content) else chunk_kind(text, section, tables)
         own = [first.block, *(b.block for a, b in pairwise(units) if b.block is not a.block)]
         blocks = cut_blocks(own, first.start, last.end)
         page = find_page(blocks, 0)
         return TextPiece(text, first.start, last.end, page, section, kind, blocks)
+
+
+def _is_struck(units: list[ChunkUnit]) -> bool:
+    """Whether units are of what a document strikes out, below its heading."""
+    return any(unit.block.label == STRUCK for unit in units)
 
 
 def _text(units: list[ChunkUnit]) -> str:

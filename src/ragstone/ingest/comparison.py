@@ -22,11 +22,12 @@ from ragstone.core.records import Collection, Document, DocumentStatus
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, file_threads, readers, uploads
 from ragstone.ingest.files import COPY, WITHOUT_TEXT, FoundFile, find_given_folder, printable_path
-from ragstone.ingest.formats.includes import read_included
+from ragstone.ingest.formats.includes import may_include, read_included
 from ragstone.ingest.formats.types import check_before_hashing, is_picture
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.places import keep_folder, resolve_links
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.write import document_id
 from ragstone.ports import Catalog, ChunkIndex, Look
 from ragstone.service import FileCopy, IngestRequest
 from ragstone.settings import IngestSettings
@@ -173,9 +174,30 @@ class FileComparison:
         if len(books) < 2:
             return {}
         roots = {str(item.root) for item in books}
-        described, _, _ = await self._describe(collection, request, books)
-        looks = await self._catalog.looks([entry.document.id for entry in described])
-        return await file_threads.run(roots, _find_chapters, described, looks)
+        ids = {
+            item.place: document_id(collection.tenant, collection.id, item.path) for item in books
+        }
+        looks = await self._catalog.looks(list(ids.values()))
+        # What is a document already stays one where two files include each other.
+        books.sort(key=lambda item: ids[item.place] not in looks)
+        included = await file_threads.run(
+            roots, _read_chapters, books, {place: looks.get(id) for place, id in ids.items()}
+        )
+        wanted = {*included, *(place for parts in included.values() for place in parts)}
+        described, _, _ = await self._describe(
+            collection, request, [item for item in books if item.place in wanted]
+        )
+        by_place = {entry.item.place: entry for entry in described}
+        chapters: dict[str, str] = {}
+        for book, parts in included.items():
+            if book not in chapters:
+                known = [by_place[place] for place in parts if place in by_place]
+                chapters |= {
+                    part.item.place: part.document.id
+                    for part in known
+                    if _covers(by_place[book], part)
+                }
+        return chapters
 
     async def _describe(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
@@ -304,31 +326,29 @@ _SAME, _ENDED = object(), object()
 
 
 def _may_include_chapters(item: FoundFile) -> bool:
-    """Whether this is a file of AsciiDoc in a given folder."""
+    """Whether this is a file in a given folder that may include others as text."""
     apart = item.handed or item.digest or item.skipped or item.source == item.root
-    return not apart and item.source.suffix.lower() in (".adoc", ".asciidoc")
+    return not apart and may_include(item.source)
 
 
-def _find_chapters(
-    described: Sequence[_DescribedFile], looks: Mapping[str, Look]
-) -> dict[str, str]:
-    by_place = {entry.item.place: entry for entry in described}
-    chapters: dict[str, str] = {}
-    # What is a document already stays one where two files include each other.
-    for book in sorted(described, key=lambda entry: entry.document.id not in looks):
-        item, look = book.item, looks.get(book.document.id)
-        folder = find_given_folder(book.document.path, item.source)
+def _read_chapters(
+    books: Sequence[FoundFile], looks: Mapping[str, Look | None]
+) -> dict[str, list[str]]:
+    """The places of the files that each of these includes whole, where it includes any."""
+    found: dict[str, list[str]] = {}
+    for item in books:
+        look, folder = looks[item.place], find_given_folder(item.path, item.source)
         same = look and (look.size, look.modified) == (item.size, item.modified)
-        if folder is None or item.place in chapters or (same and look and not look.included):
+        if folder is None or (same and look and not look.included):
             continue
         file_threads.report_progress(item.source)
         try:
-            included = read_included(item.source, folder).chapters
+            chapters = read_included(item.source, folder).chapters
         except DocumentError:
             continue  # Whoever reads it tells.
-        parts = [by_place[str(path)] for path in included if str(path) in by_place]
-        chapters |= {part.item.place: part.document.id for part in parts if _covers(book, part)}
-    return chapters
+        if chapters:
+            found[item.place] = list(map(str, chapters))
+    return found
 
 
 def _covers(book: _DescribedFile, part: _DescribedFile) -> bool:

@@ -17,9 +17,9 @@ from ragstone.core.errors import (
 )
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import redraw
-from ragstone.ingest.formats.inline_text import read_typed_bullet, spell_out_block
+from ragstone.ingest.formats.inline_text import read_typed_bullet, rewrite_block
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
-from ragstone.ingest.formats.struck import CURRENT, StruckText
+from ragstone.ingest.formats.struck import CURRENT, HEADING, StruckText, without_struck
 from ragstone.ingest.formats.types import (
     FORMATS,
     MEGABYTE,
@@ -102,12 +102,15 @@ def parse(
                 raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
         # A caption of a model follows the block that has the picture, so pictures are placed
         # before.
-        blocks = add_captions(drop_bare_pictures(_readable_blocks(path, parsed.blocks)), captions)
+        blocks = add_captions(
+            drop_bare_pictures(_readable_blocks(path, struck.apply(parsed.blocks))), captions
+        )
         # Read now, as an empty file must fail before its title is told.
         first = next(blocks, None)
         if first is None:
             raise EmptyDocument(_why_empty(path, parsed))
-        said = parsed.title if _is_title(parsed.title, first.text) else ""
+        said = without_struck(parsed.title)
+        said = said if _is_title(said, first.text) else ""
         title = said or _first_title(first) or path.stem
         return replace(
             parsed,
@@ -205,7 +208,7 @@ def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
                         label=replace_surrogates(block.label),
                     )
                     if block.kind != "code":
-                        block = read_typed_bullet(spell_out_block(block))
+                        block = read_typed_bullet(rewrite_block(block))
                 yield block
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
@@ -224,7 +227,8 @@ def _why_empty(path: Path, parsed: Parsed) -> str:
 
 
 def _first_title(first: Block) -> str:
-    return first.text if first.kind == "heading" and len(first.text) <= 200 else ""
+    is_title = first.kind == "heading" and len(first.text) <= 200 and first.text != HEADING
+    return first.text if is_title else ""
 
 
 def _is_title(text: str, beginning: str) -> bool:

@@ -63,6 +63,9 @@ OUTPUT_MOST_BYTES = 4096 * MEGABYTE
 """What may come of a file, as JSON with all places: so much, and so many times its own size, but
 not more than the last. Text packed a hundred times still fits."""
 
+MAX_NOTES, MAX_NOTE_CHARS = 100, 1000
+"""Sentences on what was left out of a file that are kept, and characters of each."""
+
 HEAVY_MB = 256
 """Memory from which a file may be why the whole server was ended."""
 
@@ -202,8 +205,7 @@ class Reading:
         self._folder = folder
         self._captions = captions
         self.head = DocumentHead("", "")
-        self.last_notes: Sequence[str] = ()
-        """What turned out while it was read, once all batches came."""
+        self._last_notes: Sequence[str] = ()
         self._process = process
         self._path = path
         self._settings = settings
@@ -216,6 +218,12 @@ class Reading:
         self._pages = 0
         # The limit on memory does not hold for text that is sent as it is read.
         self._bytes = min(OUTPUT_BYTES + OUTPUT_RATIO * size, OUTPUT_MOST_BYTES)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what was left out, once all batches came."""
+        notes = (*self.head.notes, *self._last_notes)
+        return tuple(note[:MAX_NOTE_CHARS] for note in notes[:MAX_NOTES])
 
     async def watch(self, heavy: Callable[[], None]) -> None:
         """End the process when it takes more memory, or more of the processor, than it may."""
@@ -250,7 +258,7 @@ class Reading:
                 # Text is worth its time; a file that only loops gives none.
                 self._processor_seconds += len(pieces) * self._piece_seconds
                 yield pieces
-        self.last_notes = tuple(message.notes)
+        self._last_notes = tuple(message.notes)
         if not message.spent:
             self._process.finish()
 

@@ -114,7 +114,7 @@ class Tracker:
         if self._left_out <= MAX_OMISSION_NOTES:
             self.note(sentence)
         elif self._left_out == MAX_OMISSION_NOTES + 1:
-            self.note("More documents lack files that they include.")
+            self.note("More was left out: 'ragstone document show' tells it of each document.")
 
     def count_copy(self, copy: FileCopy) -> None:
         """Tell that a file has the content of another document."""

@@ -24,8 +24,8 @@ from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.embedding import Pending
-from ragstone.ingest.parse_messages import ArchiveMember, DocumentHead
-from ragstone.ingest.parse_process import ParseProcesses
+from ragstone.ingest.parse_messages import ArchiveMember
+from ragstone.ingest.parse_process import ParseProcesses, Reading
 from ragstone.ingest.subject import find_subject
 from ragstone.ingest.turns import NOBODY, Owner
 from ragstone.language.language import detect
@@ -145,7 +145,6 @@ class ReadDocument:
     document: Document
     pieces: Sequence[TextPiece]
     pages: int
-    notes: tuple[str, ...]
 
 
 class Writer:
@@ -220,18 +219,18 @@ class Writer:
                     pieces += batch
                     if len(pieces) >= LONG:
                         rest = _prepend(pieces, batches)
-                        written = await self._write_long(collection, document, head, rest, pending)
-                        return replace(written, notes=(*written.notes, *reading.last_notes))
+                        return await self._write_long(collection, document, reading, rest, pending)
         if not pieces:
             raise EmptyDocument("The file holds no text.")
         pages = head.pages or max(piece.page or 0 for piece in pieces)
-        return ReadDocument(document, pieces, pages, (*head.notes, *reading.last_notes))
+        document = replace(document, left_out=reading.notes)
+        return ReadDocument(document, pieces, pages)
 
     async def _write_long(
         self,
         collection: Collection,
         document: Document,
-        head: DocumentHead,
+        reading: Reading,
         batches: AsyncIterator[Sequence[TextPiece]],
         pending: Pending,
     ) -> Written:
@@ -245,11 +244,12 @@ class Writer:
             chunks += len(rows)
             pages = max([pages, *(piece.page or 0 for piece in pieces)])
             embedded += await self._upsert(collection, [document], rows, pending)
-        pages = head.pages or pages
+        pages = reading.head.pages or pages
+        notes = reading.notes
         await self._catalog.publish_all(
-            [replace(document, chunks=chunks, pages=pages, version=begun.version)]
+            [replace(document, chunks=chunks, pages=pages, version=begun.version, left_out=notes)]
         )
-        return Written(chunks, pages, tuple(head.notes), embedded)
+        return Written(chunks, pages, notes, embedded)
 
     async def put(
         self, collection: Collection, several: Sequence[ReadDocument], pending: Pending
@@ -277,7 +277,7 @@ class Writer:
             ]
         )
         first, *others = (
-            Written(len(document.pieces), document.pages, document.notes) for document in several
+            Written(len(item.pieces), item.pages, item.document.left_out) for item in several
         )
         return [replace(first, embedded=known), *others]
 

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import OWN_TEXT, And
+from ragstone.core.filters import CURRENT_TEXT, And
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
@@ -88,7 +88,7 @@ class MultiHop(Stage):
         """For every seed the chunks that share most words with what it brings in and leaves out;
         nothing that the asker may not read."""
         async with adapters.catalog.snapshot(collection) as hidden:
-            where = And((visible(turn.ask, hidden), OWN_TEXT))
+            where = And((visible(turn.ask, hidden), CURRENT_TEXT))
             searches = [Search(seed.query) for seed in seeds]
             lists = await adapters.index.search(collection, searches, where, self.found)
             known = {hit.chunk.chunk_id: hit.chunk for hit in turn.hits}

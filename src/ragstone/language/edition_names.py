@@ -104,6 +104,11 @@ def mentions_any(text: str, name: str) -> bool:
     return _phrases(name).search(text.casefold()) is not None
 
 
+def asks_what_was(question: str) -> bool:
+    """Whether a question is about what was rather than what is."""
+    return any(mentions_any(question, name) for name in ("previous", "first", "several", "struck"))
+
+
 @cache
 def _phrases(name: str) -> re.Pattern[str]:
     phrases = sorted(map(str.casefold, edition_words(name)), key=len, reverse=True)

@@ -10,6 +10,7 @@ from itertools import chain, zip_longest
 from operator import attrgetter
 
 from ragstone.core.chunk import QUESTION, SUMMARY, Chunk, join_chunks, revision
+from ragstone.core.document import STRUCK
 from ragstone.core.filters import And, Filter, eq, reader_filter
 from ragstone.core.provenance import catalog_ids
 from ragstone.core.records import Collection, Document
@@ -29,7 +30,7 @@ LISTED = 12
 HEADING_CHARS = range(4, 60)
 """A shorter heading says too little, a longer one is a sentence."""
 
-LEFT_OUT = frozenset({"toc", "credits", SUMMARY})
+LEFT_OUT = frozenset({"toc", "credits", SUMMARY, STRUCK})
 
 
 @dataclass(frozen=True, slots=True)

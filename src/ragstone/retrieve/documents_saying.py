@@ -4,6 +4,7 @@ from collections.abc import Set
 from dataclasses import replace
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.document import STRUCK
 from ragstone.language.words import content_word_set, similar_words
 from ragstone.retrieve.searching import CollectionCandidates, Searching
 from ragstone.retrieve.strategies import in_order
@@ -27,7 +28,7 @@ async def documents_saying(
     chunks = await search.adapters.index.fetch(search.collection, ids)
     best: dict[str, Chunk] = {}
     for chunk in (chunks[id] for id in ids if id in chunks):
-        if wanted and says_all(f"{chunk.heading}\n{chunk.text}", wanted):
+        if chunk.kind != STRUCK and wanted and says_all(f"{chunk.heading}\n{chunk.text}", wanted):
             best.setdefault(chunk.document_id, chunk)
     return replace(in_order(about, found, [*best.values()]), whole=True) if best else None
 

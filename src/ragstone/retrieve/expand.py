@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ragstone.core.chunk import Chunk, merge_chunks
 from ragstone.core.document import cut_blocks, encode_blocks, find_page
-from ragstone.core.filters import OWN_TEXT, And, Filter, Or, Range, eq
+from ragstone.core.filters import CURRENT_TEXT, And, Filter, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
@@ -163,7 +163,7 @@ async def _neighbours(
         )
     found: dict[str, list[Chunk]] = {}
     async with adapters.catalog.snapshot(collection) as hidden:
-        where = And((visible(turn.ask, hidden), OWN_TEXT, Or(tuple(near))))
+        where = And((visible(turn.ask, hidden), CURRENT_TEXT, Or(tuple(near))))
         async for chunks in adapters.index.scan(collection, where):
             for chunk in chunks:
                 found.setdefault(chunk.revision, []).append(chunk)

@@ -7,8 +7,10 @@ from typing import ClassVar
 from pydantic import Field
 
 from ragstone.core.chunk import MADE, Chunk
+from ragstone.core.document import STRUCK
 from ragstone.core.turn import Hit, RankedList, Turn
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.edition_names import asks_what_was
 from ragstone.language.language import detect
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
@@ -62,11 +64,13 @@ class Fuse(Stage):
     def _hits(self, turn: Turn, scores: Mapping[str, float]) -> Iterable[Hit]:
         dense, bm25 = _best_scores(turn.lists, "dense"), _best_scores(turn.lists, "bm25")
         boost = self.title_boost
+        asked_for_past = any(map(asks_what_was, (turn.ask.question, *turn.queries)))
+        left_out = MADE if asked_for_past else (*MADE, STRUCK)
         rated = _best_scores(turn.lists, "service")
         asked = content_word_set(" ".join(turn.queries)) if boost else frozenset[str]()
         for chunk_id, score in scores.items():
             chunk = turn.chunks.get(chunk_id)
-            if chunk is not None and chunk.kind not in MADE:
+            if chunk is not None and chunk.kind not in left_out:
                 if chunk_id not in rated:
                     score *= score_share(chunk)
                     score *= (1 + boost * _title_coverage(asked, chunk)) / (1 + boost)

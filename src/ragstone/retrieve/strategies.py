@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import OWN_TEXT, And
+from ragstone.core.filters import CURRENT_TEXT, And
 from ragstone.core.turn import RankedList, Scored, Strategy
 from ragstone.language.words import STOPWORDS, content_word_set, words
 from ragstone.retrieve.fusion import fuse
@@ -94,7 +94,7 @@ async def read_documents(search: Searching, ids: Sequence[str]) -> list[Chunk]:
 async def read_all(search: Searching) -> list[Chunk]:
     """The chunks of every document that is searched, by their paths, those of each in order."""
     chunks: list[Chunk] = []
-    where = And((search.where, OWN_TEXT))
+    where = And((search.where, CURRENT_TEXT))
     async for batch in search.adapters.index.scan(search.collection, where):
         chunks += batch
         if len(chunks) >= MOST_READ:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import OWN_TEXT, And, eq
+from ragstone.core.filters import CURRENT_TEXT, And, eq
 from ragstone.language.quantities import quantities
 from ragstone.language.words import STOPWORDS, words
 from ragstone.retrieve.fusion import fuse
@@ -123,7 +123,7 @@ def _scores(search: Searching, found: CollectionCandidates) -> dict[str, float]:
 async def _openings(search: Searching) -> dict[str, Chunk]:
     """The first chunks of the documents that are searched, of so many as are looked at."""
     found: dict[str, Chunk] = {}
-    where = And((search.where, OWN_TEXT, eq("chunk_index", 0)))
+    where = And((search.where, CURRENT_TEXT, eq("chunk_index", 0)))
     async for batch in search.adapters.index.scan(search.collection, where):
         found |= {chunk.document_id: chunk for chunk in batch}
         if len(found) >= MOST_OPENINGS:

@@ -113,7 +113,11 @@ def test_given_tracked_changes_when_read_then_the_new_text_is_there_alone(tmp_pa
             "<w:r><w:t>.</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r>",
         )
 
-    assert [block.text for block in read(tmp_path, make)] == ["Pay 20."]
+    assert [block.text for block in read(tmp_path, make)] == [
+        "Pay 20.",
+        "Struck-out text",
+        'Pay [formerly "10", struck out] 20.',
+    ]
 
 
 def test_given_fields_and_links_when_read_then_their_result_is_shown(tmp_path: Path) -> None:

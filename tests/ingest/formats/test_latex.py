@@ -49,6 +49,8 @@ def test_given_a_report_when_read_then_each_block_says_what_a_reader_sees(tmp_pa
         ("caption", "Quays"),
         ("table", "Quay: North; Length 2023: 412; Length 2024: 415"),
         ("code", "x = 1 % kept"),
+        ("heading", "Struck-out text"),
+        ("admonition", '[formerly "The fee is 40.", struck out] The fee is 5$.'),
     ]
 
 

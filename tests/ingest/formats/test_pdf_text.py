@@ -6,7 +6,7 @@ import pytest
 
 from ragstone.ingest.formats.pdf_direction import Character
 from ragstone.ingest.formats.pdf_rules import Rule, Rules
-from ragstone.ingest.formats.pdf_text import drop_struck
+from ragstone.ingest.formats.pdf_text import mark_struck
 from ragstone.ingest.formats.struck import CURRENT, StruckText
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
@@ -74,7 +74,7 @@ LETTERS: list[Character] = [
 @pytest.mark.parametrize(
     ("at", "start", "end", "left"),
     [
-        (7.5, 24, 36, "Fee  55"),
+        (7.5, 24, 36, "Fee \ufdd2\ufdd3 55"),
         (11, 24, 36, WORDS),
         (7.5, 0, 300, WORDS),
         (7.5, 24, 62, WORDS),
@@ -87,7 +87,7 @@ def test_text_is_struck_out_by_a_line_through_it_alone(
 ) -> None:
     CURRENT.set(told := StruckText())
 
-    kept = drop_struck(LETTERS, Rules(across=(Rule(at, start, end),)))
+    kept, marks = mark_struck(LETTERS, Rules(across=(Rule(at, start, end),)))
 
-    assert "".join(chr(code) for _, code, _, _ in kept) == left
+    assert "".join(marks.get(place, chr(code)) for place, code, _, _ in kept) == left
     assert bool(told.notes()) == (left != WORDS)

@@ -235,9 +235,10 @@ def test_what_is_struck_out_is_not_said_and_raised_digits_join_no_number(tmp_pat
     sheet.append(["Peat", CellRichText(TextBlock(struck, "900"), " 700 tonnes")])
     book.save(tmp_path / "a.xlsx")
 
-    [_, table] = parse(tmp_path / "a.xlsx", IngestSettings()).blocks
+    _, table, _, struck = parse(tmp_path / "a.xlsx", IngestSettings()).blocks
 
     assert table.text == "Good: Salt; Amount: 412 ⁷ tonnes\nGood: Peat; Amount: 700 tonnes"
+    assert struck.text == 'Good: Peat; Amount: [formerly "900", struck out] 700 tonnes'
 
 
 def test_headers_and_footers_stand_once_behind_the_first_title(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from pathlib import PurePosixPath
 from ragstone.answer.extractive.lists import candidate_text
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
+from ragstone.core.document import STRUCK
 from ragstone.core.turn import Passage
 from ragstone.language.edition_names import mentions_any
 from ragstone.language.language import detect
 from ragstone.language.outline import outline
+from ragstone.language.words import content_word_set
 from ragstone.ports import Checker
 from ragstone.retrieve.diversity import adds_nothing
 from ragstone.retrieve.editions import preferences, read_document_edition, read_section
@@ -69,6 +71,15 @@ def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[Ra
         id(compared[other])
         for preferred, other in preferences(question, sections)
         if same_matter(candidate_text(compared[preferred]), candidate_text(compared[other]))
+    }
+    # Who asks for what was is told by the line that has it, and what replaces it too.
+    said = [content_word_set(candidate_text(unit)) for unit in compared]
+    struck = [u.passage.hit.chunk.kind == STRUCK for u in compared]
+    lines = [words for words, is_struck in zip(said, struck, strict=True) if is_struck]
+    superseded |= {
+        id(unit)
+        for unit, words, is_struck in zip(compared, said, struck, strict=True)
+        if not is_struck and any(words <= line for line in lines)
     }
     return [unit for unit in best if id(unit) not in superseded]
 

@@ -151,6 +151,7 @@ class _Tools:
             "offset": found.offset,
             "total": found.total,
             "next_offset": end if end < found.total else None,
+            "left_out": list(found.document.left_out),
         }
 
 

@@ -2,13 +2,15 @@
 
 import shutil
 import stat
+import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import likeliest_encoding
+from ragstone.ingest.formats.decode import decode_names
 from ragstone.ingest.formats.members import LeftOut, member_blocks
 from ragstone.ingest.formats.package import open_archive
 from ragstone.ingest.formats.types import ZIP, Format
@@ -17,6 +19,10 @@ from ragstone.ingest.places import is_hidden
 _READ_BYTES = 1 << 20
 _UTF8 = 0x800
 """The flag of a member whose name is in UTF-8."""
+
+_UNICODE_PATH, _FIELD = 0x7075, struct.Struct("<HHBL")
+"""The field with a member's name in UTF-8: its kind, size, version, and a checksum of the other
+name."""
 
 
 def parse_archive(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -39,15 +45,12 @@ def parse_nested_archive(path: Path, ending: str, max_bytes: int, depth: int) ->
 def entries_by_name(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     """The members of an archive by their paths in it: no folders and links, and no path that leads
     out of it. Where a name stands there twice, the later one gets "-2" and so on."""
-    encoding = _names_encoding(archive)
+    infos = archive.infolist()
     entries: dict[str, zipfile.ZipInfo] = {}
-    for entry in archive.infolist():
+    for entry, name in zip(infos, _read_names(infos), strict=True):
         # A link may lead anywhere on the disk.
         if entry.is_dir() or stat.S_ISLNK(entry.external_attr >> 16):
             continue
-        name = entry.filename
-        if not _is_unicode(entry):
-            name = name.encode("cp437").decode(encoding, "replace")
         parts = name.replace("\\", "/").split("/")
         name = "/".join(part for part in parts if part not in ("", ".", ".."))
         if name:
@@ -81,16 +84,25 @@ def _is_unicode(entry: zipfile.ZipInfo) -> bool:
     return bool(entry.flag_bits & _UTF8) or entry.filename.isascii()
 
 
-def _names_encoding(archive: zipfile.ZipFile) -> str:
-    """The likeliest encoding of the names that are not said to be in UTF-8; all of an archive are
-    written by one program."""
-    names = [item.filename for item in archive.infolist() if not _is_unicode(item)]
-    data = "\n".join(names).encode("cp437")
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return likeliest_encoding(data)
-    return "utf-8"
+def _read_names(entries: Sequence[zipfile.ZipInfo]) -> list[str]:
+    """The names of members, also of those that are not said to be in UTF-8."""
+    names = [item.filename if _is_unicode(item) else _unicode_path(item) for item in entries]
+    old = [
+        item.filename.encode("cp437") for item, name in zip(entries, names, strict=True) if not name
+    ]
+    decoded = iter(decode_names(old) if old else ())
+    return [name or next(decoded) for name in names]
+
+
+def _unicode_path(entry: zipfile.ZipInfo) -> str:
+    """The name in UTF-8 that some programs write beside the one in their encoding; else empty."""
+    extra = entry.extra
+    while len(extra) > _FIELD.size:
+        kind, size, _, checksum = _FIELD.unpack_from(extra)
+        if kind == _UNICODE_PATH and checksum == zlib.crc32(entry.filename.encode("cp437")):
+            return extra[_FIELD.size : 4 + size].decode("utf-8", "replace")
+        extra = extra[4 + size :]
+    return ""
 
 
 def _unique(name: str, taken: Mapping[str, object]) -> str:

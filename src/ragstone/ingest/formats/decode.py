@@ -3,8 +3,8 @@
 import codecs
 import io
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -38,7 +38,10 @@ _ESCAPED = (
 )
 """Encodings that switch alphabets by escape sequences, so that all of their bytes are ASCII."""
 
-_SCORED_BYTES = 2048
+_SCORED_BYTES, _SCORED_NAMES = 2048, 100
+_IMPOSSIBLE = -1e9
+_FURTHER_ENCODING = 5.0
+"""How much likelier (as a logarithm) names must become for a further encoding among them."""
 _DECLARED = re.compile(
     rb"""<(?:meta[^>]{1,200}?charset|\?xml[^>]{1,200}?encoding)\s*=\s*["']?([\w.:-]{1,40})"""
 )
@@ -117,6 +120,36 @@ def likeliest_encoding(sample: bytes, declared: str = "") -> str:
     texts = {name: _decode_strictly(scored, name) for name in _ENCODINGS}
     possible = [name for name in _ENCODINGS if texts[name]]
     return max(possible or _ENCODINGS[:1], key=lambda name: text_likelihood(texts[name]))
+
+
+def decode_names(names: Sequence[bytes]) -> list[str]:
+    """Decode names that stand together in one place, where several programs may have written them:
+    in as few encodings as explain them well."""
+    with suppress(UnicodeDecodeError):
+        return [name.decode() for name in names]
+    from ragstone.models.text_likelihood import text_likelihood  # Few names are not UTF-8.
+
+    def score(name: bytes, encoding: str) -> float:
+        text = _decode_strictly(name[:_SCORED_BYTES], encoding)
+        return text_likelihood(text) if text else _IMPOSSIBLE
+
+    encodings = ("utf-8", *_ENCODINGS)
+    scores = [{item: score(name, item) for item in encodings} for name in names[:_SCORED_NAMES]]
+    chosen: list[str] = []
+    best = [_IMPOSSIBLE] * len(scores)
+    while True:
+        gains = {
+            item: sum(max(own[item] - known, 0) for own, known in zip(scores, best, strict=True))
+            for item in encodings
+        }
+        found = max(encodings, key=lambda item: gains[item])
+        if chosen and gains[found] < _FURTHER_ENCODING:
+            break
+        chosen.append(found)
+        best = [max(own[found], known) for own, known in zip(scores, best, strict=True)]
+    return [
+        name.decode(max(chosen, key=lambda item: score(name, item)), "replace") for name in names
+    ]
 
 
 def decode_as(data: bytes, encoding: str) -> str:

@@ -18,7 +18,9 @@ from docx.oxml.parser import parse_xml
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.docx_parts import (
+    HIDES,
     MATH_SIGNS,
+    STRIKES,
     ParagraphStyle,
     TableCell,
     attribute,
@@ -26,14 +28,14 @@ from ragstone.ingest.formats.docx_parts import (
     column_span,
     field_state,
     fill_merged,
+    find_formatting_styles,
     heading_level,
     is_enabled,
+    is_formatted,
     is_layout_table,
-    is_struck,
     math_text,
     own_text,
     read_code_styles,
-    read_struck_styles,
     read_styles,
     tidy_text,
 )
@@ -54,7 +56,7 @@ from ragstone.ingest.formats.package import (
     office_package,
     translate_library_errors,
 )
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import hide, strike_out
 from ragstone.ingest.formats.tables import INDENT, fill_down, header_rows, table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -116,7 +118,8 @@ class _Reader:
         self._body = document.element.body
         self._styles = read_styles(document.styles.element)
         self._code_styles = read_code_styles(document.styles.element)
-        self._struck_styles = read_struck_styles(document.styles.element)
+        self._struck_styles = find_formatting_styles(document.styles.element, STRIKES)
+        self._hidden_styles = find_formatting_styles(document.styles.element, HIDES)
         self._default = next(
             (key for key, style in self._styles.items() if style.name == "normal"), ""
         )
@@ -228,7 +231,7 @@ class _Reader:
         for child in parent.iterchildren():
             tag = child.tag
             if not isinstance(tag, str) or tag in _DROPPED:
-                leave_out(_deleted_text(child))
+                found.parts.append(strike_out(_deleted_text(child)))
                 continue
             if tag == f"{W}fldChar":
                 self._field(child.get(f"{W}fldCharType", ""))
@@ -245,11 +248,19 @@ class _Reader:
                 found.notes.append((_NOTE_MARKS[tag], child.get(f"{W}id", "")))
             elif (text := own_text(child)) is not None:
                 found.parts.append(text)
-            elif tag != f"{W}r" or not self._is_unseen(child):
-                before = len(found.parts)
-                self._inline(child, found, depth)
-                # Formats hold for all that is inside of a run or of a part of a formula.
-                found.parts[before:] = [self._format_part(child, "".join(found.parts[before:]))]
+            else:
+                self._read_part(child, found, depth)
+
+    def _read_part(self, part: Any, found: "_Inline", depth: int) -> None:
+        """Add what a run or a part of a formula says; its formats hold for all that is inside."""
+        if part.tag == f"{W}r" and is_formatted(part, STRIKES, self._struck_styles):
+            found.parts.append(strike_out(_run_text(part)))
+        elif part.tag == f"{W}r" and is_formatted(part, HIDES, self._hidden_styles):
+            hide(_run_text(part))
+        else:
+            before = len(found.parts)
+            self._inline(part, found, depth)
+            found.parts[before:] = [self._format_part(part, "".join(found.parts[before:]))]
 
     def _format_part(self, element: Any, text: str) -> str:
         """Return the text of a part of a paragraph as the part says that it is written."""
@@ -265,15 +276,6 @@ class _Reader:
         if re.fullmatch(r"-?[1-9]\d{0,3}", moved):
             return lower_text(text) if moved.startswith("-") else raise_text(text)
         return mark_code(text) if self._is_code(element) else text
-
-    def _is_unseen(self, run: Any) -> bool:
-        """Whether a run is hidden or struck out, which is told."""
-        is_gone = is_struck(run, self._struck_styles)
-        if not is_gone and not is_enabled(run.find(f"{W}rPr"), "vanish"):
-            return False
-        text = "".join(item.text or "" for item in run.iter(f"{W}t"))
-        leave_out(text, "Struck-out" if is_gone else "Hidden")
-        return True
 
     def _is_code(self, run: Any) -> bool:
         """Whether a run has a style for code inside a line."""
@@ -376,8 +378,7 @@ class _Reader:
 
     def _row(self, row: Any, depth: int) -> list["TableCell"]:
         properties = row.find(f"{W}trPr")
-        if properties is not None and properties.find(f"{W}del") is not None:
-            return []
+        is_deleted = properties is not None and properties.find(f"{W}del") is not None
         cells = (
             [TableCell([], column_span(properties, "gridBefore"))]
             if column_span(properties, "gridBefore")
@@ -388,6 +389,8 @@ class _Reader:
             merge = None if style is None else style.find(f"{W}vMerge")
             goes_on = merge is not None and merge.get(f"{W}val", "continue") == "continue"
             blocks = list(_join_code(self._children(cell, depth + 1)))
+            if is_deleted:
+                blocks = [replace(block, text=strike_out(block.text)) for block in blocks]
             cells.append(
                 TableCell(
                     blocks, max(column_span(style, "gridSpan"), 1), goes_on, cell_indent(cell)
@@ -427,6 +430,10 @@ def _deleted_text(element: Any) -> str:
     """The text of a tracked deletion; empty for any other element."""
     texts = element.iter(f"{W}delText") if element.tag == f"{W}del" else ()
     return "".join(item.text or "" for item in texts)
+
+
+def _run_text(run: Any) -> str:
+    return "".join(own_text(item) or "" for item in run.iter() if isinstance(item.tag, str))
 
 
 def _join_code(blocks: Iterable[Block]) -> Iterator[Block]:

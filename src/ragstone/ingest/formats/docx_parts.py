@@ -1,7 +1,7 @@
 """Parts of a Word document by themselves: styles with what they inherit, texts of runs, cells."""
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,8 @@ _INLINE_CODE_NAMES = {
 }  # fmt: skip
 _LAYOUT_CHARS = 600
 
-_STRIKES = ("strike", "dstrike")
+STRIKES, HIDES = ("strike", "dstrike"), ("vanish",)
+"""The properties of text that is struck out, and of text that is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +135,23 @@ def read_code_styles(root: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def read_struck_styles(root: Any) -> frozenset[str]:
-    """The ids of the styles that strike text out, by themselves or by what they are based on."""
+def find_formatting_styles(root: Any, names: Sequence[str]) -> frozenset[str]:
+    """The ids of the styles that have a property of these `names`, by themselves or by what they
+    are based on."""
     elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")}
     found = set[str]()
     for key in elements:
-        said = (_struck(elements[item].find(f"{W}rPr")) for item in _list_bases(elements, key))
-        if next((struck for struck in said if struck is not None), False):
+        said = (_said(elements[item].find(f"{W}rPr"), names) for item in _list_bases(elements, key))
+        if next((has for has in said if has is not None), False):
             found.add(key)
     return frozenset(found)
 
 
-def _struck(properties: Any) -> bool | None:
-    """Whether properties of text strike it out, None where they do not say."""
-    said = [] if properties is None else [properties.find(f"{W}{name}") for name in _STRIKES]
-    if all(item is None for item in said):
+def _said(properties: Any, names: Sequence[str]) -> bool | None:
+    """Whether text has a property of these names, None where its properties do not say."""
+    if properties is None or all(properties.find(f"{W}{name}") is None for name in names):
         return None
-    return any(is_enabled(properties, name) for name in _STRIKES)
+    return any(is_enabled(properties, name) for name in names)
 
 
 def _level_by_name(names: Iterable[str]) -> int:
@@ -232,20 +233,20 @@ def math_text(tag: str, text: str) -> str:
     return MATH_SIGNS[tag] + (text if is_term else f"({text})")
 
 
-def is_struck(run: Any, styles: Set[str]) -> bool:
-    """Whether a run is struck out by itself, or by its style or its paragraph's, if these are among
-    the `styles` that do so."""
+def is_formatted(run: Any, names: Sequence[str], styles: Set[str]) -> bool:
+    """Whether a run has a property of these names by itself, or by its style or its paragraph's, if
+    these are among the `styles` that have it."""
     properties = run.find(f"{W}rPr")
-    if (struck := _struck(properties)) is not None:
-        return struck
+    if (said := _said(properties, names)) is not None:
+        return said
     if not styles:
         return False
     paragraph = next(run.iterancestors(f"{W}p"), None)
-    names = (
+    named = (
         None if properties is None else properties.find(f"{W}rStyle"),
         None if paragraph is None else paragraph.find(f"{W}pPr/{W}pStyle"),
     )
-    return any(attribute(name) in styles for name in names if name is not None)
+    return any(attribute(name) in styles for name in named if name is not None)
 
 
 def is_enabled(properties: Any, name: str) -> bool:

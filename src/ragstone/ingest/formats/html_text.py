@@ -13,7 +13,7 @@ from ragstone.ingest.formats.inline_text import (
     restore_spans,
     strip_marks,
 )
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import strike_out
 from ragstone.ingest.formats.tables import INDENT
 
 SILENT = {
@@ -24,7 +24,7 @@ SILENT = {
 """What is not read."""
 
 _STRUCK = {"del", "s", "strike"}
-"""What is struck out is no longer said."""
+"""What a page says no longer."""
 
 _STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?:[^;]{0,80}line-through")
 _NO_RULES = re.compile(
@@ -72,7 +72,7 @@ INLINE = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "dfn",
     "em", "font", "i", "img", "ins", "kbd", "label", "br", "mark", "q", "rt", "ruby", "samp",
     "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
-    "nobr", "input", "select", "textarea",
+    "nobr", "input", "select", "textarea", *_STRUCK,
 }  # fmt: skip
 _TABLE_PARTS = {
     "table", "caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "td", "th",
@@ -88,15 +88,14 @@ _SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
 def write_out(tree: Any) -> None:
     """Write in the tree itself what a reader sees of formulas, of raised and lowered digits, and
     of what is struck out."""
-    struck = _find_struck(tree)
+    struck, done = _find_struck(tree), set[Any]()
     for element in list(tree.iter()):
         tag = element.tag if isinstance(element.tag, str) else ""
         style = (element.get("style") or "").lower() if tag else ""
-        if not tag or element.getparent() is None:
+        if not tag or element.getparent() is None or element in done:
             continue
         if tag in _STRUCK or element in struck or _STRUCK_STYLE.search(style):
-            leave_out(element.text_content())
-            element.drop_tree()
+            _strike_out(element, done)
         elif tag == "math":
             replace_text(element, mathml_text(element))
         elif shifted := tag if tag in _SHIFTED else (_SHIFTED_STYLE.search(style) or ("", ""))[1]:
@@ -109,6 +108,16 @@ def write_out(tree: Any) -> None:
             element.text = write_formulas(element.text, single=False)
         if element.tail and element.getparent() not in verbatim:
             element.tail = write_formulas(element.tail, single=False)
+
+
+def _strike_out(element: Any, done: set[Any]) -> None:
+    """Leave marks in the place of all text of an element, whose parts stay: rows and items too."""
+    for part in element.iter(etree.Element):
+        done.add(part)
+        if part.tag not in SILENT:
+            part.text = strike_out(part.text or "")
+        if part is not element:
+            part.tail = strike_out(part.tail or "")
 
 
 def repair_tables(tree: Any) -> None:

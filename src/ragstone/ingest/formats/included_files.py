@@ -2,8 +2,8 @@
 
 import errno
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError
@@ -71,6 +71,16 @@ class IncludedFiles:
         self._chars += len(text)
         self.read_files[found] = None
         return text, IncludingFile(found, (*place.above, found), place.whole)
+
+    def enter(
+        self, file: IncludingFile, *, is_part: bool, endings: Container[str]
+    ) -> IncludingFile:
+        """A file whose lines are read now, of which a part may be left out; those with one of the
+        `endings` would be documents by themselves."""
+        file = replace(file, whole=file.whole and not is_part)
+        if file.whole and file.path.suffix.lower() in endings:
+            self.chapters[file.path] = None
+        return file
 
     def leave(self, name: str, why: str) -> None:
         """Note a file that is left out."""

@@ -7,9 +7,10 @@ the folder that was given count, none whose name or folder is hidden, and only s
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 from ragstone.ingest.formats.decode import decode
 from ragstone.ingest.formats.included_files import (
@@ -57,14 +58,22 @@ def expand_includes(source: str, path: Path, around: Surroundings | None) -> Inc
     return Included(text, tuple(files.read_files), files.notes(), tuple(files.chapters))
 
 
+def may_include(path: Path) -> bool:
+    """Whether a file is of a format in which others are included."""
+    return path.suffix.lower() in _DIALECTS
+
+
 def read_included(path: Path, folder: Path) -> Included:
     """What the file at `path` includes, with what is included there; raises DocumentError."""
-    if path.suffix.lower() not in _DIALECTS:
+    if not may_include(path):
         return Included("")
     try:
-        source = decode(read_regular(path, FILE_BYTES), path.name)
+        data = read_regular(path, FILE_BYTES)
     except OSError:
         return Included("")
+    if not _MENTIONED.search(data):
+        return Included("")
+    source = decode(data, path.name)
     return expand_includes(source, path, Surroundings(folder, path))
 
 
@@ -139,9 +148,16 @@ def _rst_included(
         code = dedent("\n".join(_rst_part(lines, options))).split("\n")
         yield from (f"{indent}   {item}".rstrip() for item in code)
     else:
+        inside = files.enter(inside, is_part=bool(options.keys() & _PARTS), endings=(".rst",))
         part = _rst_part(lines, options)
         yield from (f"{indent}{item}".rstrip() for item in _rst(files, part, inside))
     yield ""
+
+
+_PARTS = {
+    "start-line", "end-line", "lines", "start-after", "start-at", "end-before", "end-at", "pyobject"
+}  # fmt: skip
+"""Options that include a part of a file."""
 
 
 def _rst_part(lines: Sequence[str], options: Mapping[str, str]) -> list[str]:
@@ -195,6 +211,7 @@ def _ends_object(line: str, indent: int) -> bool:
     return bool(line.strip()) and _indent(line) <= indent and line.lstrip()[0] not in ")]}"
 
 
+_MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
 _SNIPPET = re.compile(r"(?P<indent>[ \t]*)-+8<-+[ \t]+(?P<sign>[\"'])(?P<name>.+)(?P=sign)")
 _SNIPPETS = re.compile(r"[ \t]*-+8<-+")
 _STARRED = re.compile(r"(?P<indent>[ \t]*)\{\*[ \t]*(?P<name>[^\s*]+)(?P<options>[^*\n]*)\*\}")
@@ -252,8 +269,10 @@ def _snippet(files: IncludedFiles, name: str, indent: str, place: IncludingFile)
     if found is None:
         return []
     text, inside = found
-    if inside.path.suffix.lower() in (".md", ".markdown", ".mdx"):
-        text = extract_front_matter(text)[1]
+    front: Mapping[str, Any] = {}
+    if inside.path.suffix.lower() in _MARKDOWN_ENDINGS:
+        front, text = extract_front_matter(text)
+    inside = files.enter(inside, is_part=bool(part or front), endings=_MARKDOWN_ENDINGS)
     lines = _section(text.split("\n"), part)
     kept = [
         line
@@ -327,8 +346,11 @@ def _myst_included(
     elif inside.path.suffix.lower() == ".rst" or options.get("parser", "").endswith("rst"):
         yield from _fence_code(lines, "{eval-rst}", match["indent"])
     else:
-        body = extract_front_matter("\n".join(lines))[1].split("\n")
-        yield from (f"{match['indent']}{item}".rstrip() for item in _markdown(files, body, inside))
+        front, body = extract_front_matter("\n".join(lines))
+        is_part = bool(front or options.keys() & _PARTS)
+        inside = files.enter(inside, is_part=is_part, endings=_MARKDOWN_ENDINGS)
+        for item in _markdown(files, body.split("\n"), inside):
+            yield f"{match['indent']}{item}".rstrip()
 
 
 _ASCIIDOC = re.compile(r"include::(?P<name>[^\[\]\n]+)\[(?P<options>[^\]\n]*)\]")
@@ -336,6 +358,7 @@ _ATTRIBUTE = re.compile(r":([\w-]+):[ \t]+(\S.*)")
 _REFERENCE = re.compile(r"\{([\w-]+)\}")
 _TAG = re.compile(r"\b(tag|end)::([\w.-]+)\[\]")
 _HEADING = re.compile(r"(={1,6}|#{1,6})(?=\s+\S)")
+_ASCIIDOC_ENDINGS = (".adoc", ".asciidoc", ".asc")
 _OPTION = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|([^,]*))")
 
 
@@ -376,18 +399,16 @@ def _asciidoc_included(
     if wanted := options.get("lines"):
         lines = pick_lines(lines, wanted, "..")
     tagged = options.get("tags") or options.get("tag") or ""
-    inside = replace(inside, whole=inside.whole and not (wanted or tagged))
     tags = re.split(r"[,;]", tagged)
     lines = _pick_tagged(lines, {tag.strip() for tag in tags if tag.strip()})
     if options.get("indent") == "0":
         lines = dedent("\n".join(lines)).split("\n")
     offset = options.get("leveloffset", "")
     shift = int(offset) if re.fullmatch(r"[+-]?\d", offset) else 0
-    if inside.path.suffix.lower() not in (".adoc", ".asciidoc", ".asc"):
+    if inside.path.suffix.lower() not in _ASCIIDOC_ENDINGS:
         yield from lines
         return
-    if inside.whole:
-        files.chapters[inside.path] = None
+    inside = files.enter(inside, is_part=bool(wanted or tagged), endings=_ASCIIDOC_ENDINGS)
     for line in _asciidoc(files, lines, inside):
         heading = _HEADING.match(line) if shift else None
         if heading:
@@ -419,6 +440,6 @@ def _pick_tagged(lines: Sequence[str], wanted: set[str]) -> list[str]:
 _Expand = Callable[[IncludedFiles, Sequence[str], IncludingFile], Iterator[str]]
 _DIALECTS: Mapping[str, _Expand] = {
     ".rst": _rst,
-    **dict.fromkeys((".md", ".markdown", ".mdx"), _markdown),
+    **dict.fromkeys(_MARKDOWN_ENDINGS, _markdown),
     **dict.fromkeys((".adoc", ".asciidoc"), _asciidoc),
 }

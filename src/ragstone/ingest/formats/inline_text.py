@@ -9,6 +9,7 @@ the mark of a footnote never joins a number or a word: 412⁷ is written 412 ⁷
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -143,14 +144,13 @@ def read_typed_bullet(block: Block) -> Block:
     return replace(block, kind="item", level=1, label=sign) if is_item else block
 
 
-def spell_out_block(block: Block) -> Block:
-    """Return a block whose text is written out, with its places where they were in it."""
-    text = spell_out_digits(block.text)
+def rewrite_block(block: Block, write: Callable[[str], str] = spell_out_digits) -> Block:
+    """Return a block whose text is written anew, with its places where they were in it."""
+    text = write(block.text)
     if text == block.text:
         return block
     places = tuple(
-        replace(place, start=len(spell_out_digits(block.text[: place.start])))
-        for place in block.places
+        replace(place, start=len(write(block.text[: place.start]))) for place in block.places
     )
     return replace(block, text=text, places=places)
 

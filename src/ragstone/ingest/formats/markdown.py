@@ -37,7 +37,7 @@ from ragstone.ingest.formats.inline_text import (
     strip_marks,
 )
 from ragstone.ingest.formats.metadata import extract_front_matter, flatten_values
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import strike_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import FORMATS, Format, Surroundings
 
@@ -459,7 +459,7 @@ def _inline_code(content: str, parts: list[str]) -> str:
 _WRITTEN: Mapping[str, Callable[[str], str]] = {
     "sup": raise_text,
     "sub": lower_text,
-    **dict.fromkeys(("s", "del", "strike"), leave_out),
+    **dict.fromkeys(("s", "del", "strike"), strike_out),
 }
 """How the text of an element is written: what is struck out is no longer said."""
 

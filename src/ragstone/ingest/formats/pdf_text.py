@@ -29,7 +29,7 @@ from ragstone.ingest.formats.pdf_lines import (
     clean,
 )
 from ragstone.ingest.formats.pdf_rules import Rules
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import strike_out
 
 _C: Any = pypdfium2.raw
 
@@ -61,10 +61,10 @@ _NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     """The lines of a page as PDFium orders them; a ruled line parts what stands beside it."""
-    characters = drop_struck(list(_characters(text_page.raw, frame)), rules)
+    characters, struck = mark_struck(list(_characters(text_page.raw, frame)), rules)
     characters, leftward = order_leftward_lines(characters)
     ligatures = find_ligatures(text_page.raw, characters)
-    found = _Lines(text_page.raw, rules, ligatures, leftward)
+    found = _Lines(text_page.raw, rules, {**ligatures, **struck}, leftward)
     for place, code, edges, baseline in characters:
         if edges is not None:
             found.add(place, code, edges, baseline)
@@ -78,8 +78,11 @@ def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     return found.lines
 
 
-def drop_struck(characters: list[Character], rules: Rules) -> list[Character]:
-    """The characters without those that a ruled line strikes out. It goes through their middle and
+def mark_struck(
+    characters: list[Character], rules: Rules
+) -> tuple[list[Character], dict[int, str]]:
+    """The characters, of those that a ruled line strikes out the first one alone, in the place of
+    all; and the mark that stands for it, by its index. Such a line goes through their middle and
     begins and ends with them, so that no border of a table, underline or bar of a fraction is one.
     """
     heights = [rule.at for rule in rules.across]
@@ -93,15 +96,24 @@ def drop_struck(characters: list[Character], rules: Rules) -> list[Character]:
             if rules.across[number].start <= (left + right) / 2 <= rules.across[number].end:
                 crossed.setdefault(number, []).append(place)
     struck: set[int] = set()
+    marks: dict[int, str] = {}
     for number, places in crossed.items():
         boxes = [edges for place in places if (edges := characters[place][2]) is not None]
         near = _GAP / 2 * max(bottom - top for _, top, _, bottom in boxes)
         rule = rules.across[number]
-        starts = abs(min(box[0] for box in boxes) - rule.start) <= near
-        if starts and abs(max(box[2] for box in boxes) - rule.end) <= near:
-            struck.update(places)
-            leave_out("".join(chr(item[1]) for item in characters[places[0] : places[-1] + 1]))
-    return [item for place, item in enumerate(characters) if place not in struck]
+        lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+        edges = min(lefts), min(tops), max(rights), max(bottoms)
+        fits = abs(edges[0] - rule.start) <= near and abs(edges[2] - rule.end) <= near
+        if fits and struck.isdisjoint(places):
+            first, last = places[0], places[-1]
+            index, code, _, baseline = characters[first]
+            text = "".join(chr(item[1]) for item in characters[first : last + 1])
+            characters[first] = (index, code, edges, baseline)
+            marks[index] = strike_out(text)
+            struck.update(range(first, last + 1))
+    return [
+        item for place, item in enumerate(characters) if place not in struck or item[0] in marks
+    ], marks
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ from ragstone.ingest.formats.package import (
     safe_tree,
     translate_library_errors,
 )
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import strike_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -379,7 +379,7 @@ def _run_text(element: Any) -> str:
     if properties is None:
         return text
     if properties.get("strike", "noStrike") != "noStrike":
-        return leave_out(text)
+        return strike_out(text)
     shift = properties.get("baseline", "0")
     if shift in ("0", "0%"):
         return text

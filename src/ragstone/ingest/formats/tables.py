@@ -6,6 +6,7 @@ from itertools import chain, islice, pairwise
 
 from ragstone.core.code_spans import without_spans
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.struck import without_struck
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
 _BLOCK_CHARS = 4000
@@ -77,6 +78,8 @@ def table_blocks(
     )
     filled: Iterator[list[str]] = (row for row in source if any(row))
     whole = list(islice(filled, _MAX_SIDEWAYS_ROWS + 1))
+    # A row of which all is struck out names no columns of what is below.
+    del whole[: next((at for at, row in enumerate(whole) if any(map(without_struck, row))), 0)]
     if header in (None, 1) and (first := find_sideways(whole, merged)) is not None:
         whole[first:] = [list(row) for row in zip(*whole[first:], strict=True)]
     filled = chain(whole, filled)
@@ -394,13 +397,18 @@ def _is_group(row: Sequence[str]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(without_spans(cell)))
+    return bool(_NUMBER.fullmatch(_plain(cell)))
+
+
+def _plain(cell: str) -> str:
+    """The cell without the marks of code and of what is struck out."""
+    return without_struck(without_spans(cell))
 
 
 def are_names(row: Sequence[str]) -> bool:
     """Whether the cells can be names of columns: no numbers, but years, or numbers that count on
     (the days of a month)."""
-    cells = [without_spans(cell) for cell in row if cell]
+    cells = [plain for cell in row if (plain := _plain(cell))]
     if not cells or len(set(cells)) < 2 or any(len(cell) > _MAX_NAME for cell in cells):
         return False
     numbers = [cell for cell in dict.fromkeys(cells) if _NUMBER.fullmatch(cell)]

@@ -32,7 +32,7 @@ from ragstone.ingest.formats.package import (
     translate_library_errors,
 )
 from ragstone.ingest.formats.sheets import add_sheet_heading, format_cell, mark_cells, sheet_blocks
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import strike_out
 from ragstone.ingest.formats.tables import INDENT
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -176,8 +176,8 @@ def _say_uncalculated(cell: re.Match[bytes]) -> bytes:
 
 
 def _expand(path: Path, data: bytes) -> bytes:
-    """A part with rich text as plain text that means the same: without what is struck out, which is
-    said no longer, and with raised and lowered digits."""
+    """A part with rich text as plain text that means the same: with marks for what is struck
+    out, and with raised and lowered digits."""
     root = safe_tree(path, data)
     for run in root.iter("{*}r"):
         text, properties = run.find("{*}t"), run.find("{*}rPr")
@@ -186,7 +186,7 @@ def _expand(path: Path, data: bytes) -> bytes:
         raised = properties.find("{*}vertAlign")
         place = "" if raised is None else raised.get("val")
         if _is_struck(properties):
-            text.text = leave_out(text.text)
+            text.text = strike_out(text.text)
         elif place == "superscript":
             text.text = raise_text(text.text)
         elif place == "subscript":
@@ -234,9 +234,6 @@ def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]
     unmarked = set(layout.hidden_columns)
     for number, cells in enumerate(sheet.iter_rows(), 1):
         row = _row_texts(cells)
-        # An empty row would end the table.
-        if not row and any(map(_is_struck_cell, cells)):
-            continue
         open_ones = [item for item in open_ones if item[2] >= number]
         for left, _, right, bottom in layout.merged.get(number, ()):
             value = row[left - 1] if left <= len(row) else ""
@@ -256,8 +253,8 @@ def _row_texts(cells: Sequence[Any]) -> list[str]:
     row = [format_cell(cell.value, cell.number_format) if cell.value is not None else ""
            for cell in cells]  # fmt: skip
     for place, cell in enumerate(cells):
-        if row[place] and _is_struck_cell(cell):
-            row[place] = leave_out(row[place])
+        if row[place] and cell.style_array.fontId == _STRUCK_FONT:
+            row[place] = strike_out(row[place])
     first = row[0] if row else ""
     row = [" ".join(cell.split()) for cell in row]
     if row and row[0] and (spaces := len(first) - len(first.lstrip(" \u00a0"))) > 1:
@@ -265,10 +262,6 @@ def _row_texts(cells: Sequence[Any]) -> list[str]:
     while row and not row[-1]:
         row.pop()
     return row
-
-
-def _is_struck_cell(cell: Any) -> bool:
-    return cell.value is not None and cell.style_array.fontId == _STRUCK_FONT
 
 
 def _fill(row: list[str], merged: list[tuple[int, int, int, str]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from ragstone.core.chunk import Chunk, join_chunks
 from ragstone.core.document import cut_blocks, encode_blocks
 from ragstone.core.errors import InputError
-from ragstone.core.filters import OWN_TEXT, And, AnyOf, Filter, Or, Range, eq
+from ragstone.core.filters import CURRENT_TEXT, And, AnyOf, Filter, Or, Range, eq
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Hit
 from ragstone.ports import find_collection
@@ -103,7 +103,7 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
     named: Filter = Or((AnyOf("path", (path, f"/{path}")), eq("document_id", path)))
     found: list[Chunk] = []
     async with adapters.catalog.snapshot(collection) as hidden:
-        parts: list[Filter] = [visible(ask, hidden), OWN_TEXT, named]
+        parts: list[Filter] = [visible(ask, hidden), CURRENT_TEXT, named]
         if pages:
             parts.append(Range("page", *pages))
         where = And(tuple(parts))

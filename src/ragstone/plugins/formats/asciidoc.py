@@ -5,7 +5,7 @@ No kept parser of it under a free enough licence is on the package index.
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import dedent
@@ -27,6 +27,7 @@ from ragstone.ingest.formats.inline_text import (
 )
 from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.numbering import format_number
+from ragstone.ingest.formats.struck import strike_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format, Surroundings
 
@@ -56,12 +57,17 @@ _ANNOTATIONS = re.compile(
 _CELL = re.compile(r"(?:(?<=\s)|^)(\d+(?:\.\d+)?[+*]|\.\d+[+])?[<^>.]{0,4}([aehlmdsv])?(?<!\\)\|")
 _RAISED, _LOWERED = re.compile(r"\^([^\s^]+)\^"), re.compile(r"~([^\s~]+)~")
 
-_QUOTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+
+def _strike_out(match: re.Match[str]) -> str:
+    return strike_out(match[2])
+
+
+_QUOTES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = tuple(
     (re.compile(pattern), shown)
     for pattern, shown in (
         (r"(?<!\w)(?:\(\(\()[^()]*(?:\)\)\))", ""),
         (r"\(\(([^()]+)\)\)", r"\1"),
-        (r"\[[^\[\]\n]*\b(?:line-through|strike)\b[^\[\]\n]*\](#{1,2})[^#\n]+\1", ""),
+        (r"\[[^\[\]\n]*\b(?:line-through|strike)\b[^\[\]\n]*\](#{1,2})([^#\n]+)\1", _strike_out),
         (r"(?:indexterm|anchor|bibitem):[\w-]*\[[^\]]*\]", ""),
         (r"(?:image|icon):[^\s\[\]:][^\s\[\]]*\[([^\],]*)[^\]]*\]", r"\1"),
         (r"(?:kbd|btn|menu|pass|q|a|indexterm2):\w*\[([^\]]*)\]", r"\1"),

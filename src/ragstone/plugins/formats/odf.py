@@ -27,7 +27,7 @@ from ragstone.ingest.formats.package import (
     xml_parts,
 )
 from ragstone.ingest.formats.sheets import add_sheet_heading, mark_cells, sheet_blocks
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import strike_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -64,6 +64,7 @@ _NUMBERS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerR
 _TITLES = {"title"}
 _FURNITURE = {"header", "footer", "date-time", "page-number"}
 _MAX_DEPTH = 60
+_CHANGE_ID = f"{_TEXT}change-id"
 _COVERED = f"{_TABLE}covered-table-cell"
 _VISIBILITY = f"{_TABLE}visibility"
 _INVISIBLE = ("collapse", "filter")
@@ -188,6 +189,14 @@ class _Reader:
         }
         self._struck = {name: self._strikes(name) for name in self._styles}
         """Whether styles strike text out, None for one that does not say."""
+        self._deleted = {
+            region.get(f"{_TEXT}id", ""): " ".join(
+                "".join(text.itertext()) for text in region.iterfind(f"{_TEXT}deletion/{{*}}*")
+                if text.tag in (f"{_TEXT}p", f"{_TEXT}h")
+            )
+            for root in trees for region in root.iter(f"{_TEXT}changed-region")
+        }  # fmt: skip
+        """What tracked changes delete, by their ids."""
         self._masters = [item for root in trees for item in root.iter(f"{_STYLE}master-page")]
         self._headings = _List()
         self._numbered = 0
@@ -240,23 +249,12 @@ class _Reader:
             for number, table in sorted(numbered, key=lambda pair: self._is_hidden(pair[1])):
                 self._page = number
                 merged = set[str]()
-                self._drop_struck_rows(table)
                 rows = self._limit_rows(_grid(table, self._cell_text, merged))
                 found = sheet_blocks(rows, number, merged)
                 shapes = (self._children(item, 0) for item in table.iter(f"{_TABLE}shapes"))
                 found = chain(found, self._from_cells(), *shapes)
                 name = table.get(f"{_TABLE}name", "")
                 yield from add_sheet_heading(name, found, number, is_hidden=self._is_hidden(table))
-
-    def _drop_struck_rows(self, table: Any) -> None:
-        """Take the rows out of which all is struck out: empty ones would end the table."""
-        for row in list(table.iter(f"{_TABLE}table-row")) if any(self._struck.values()) else ():
-            filled = [cell for cell in row if len(cell)]
-            names = [cell.get(f"{_TABLE}style-name", "") for cell in filled]
-            if names and all(map(self._struck.get, names)):
-                for cell in filled:
-                    leave_out("".join(cell.itertext()))
-                row.getparent().remove(row)
 
     def _is_hidden(self, table: Any) -> bool:
         style = self._styles.get(table.get(f"{_TABLE}style-name", ""))
@@ -371,7 +369,7 @@ class _Reader:
             yield from self._comment(comment, depth)
 
     def _read_inline(self, paragraph: Any, depth: int) -> "_Inline":
-        """What is in a paragraph; of a struck-out one the spans that are not."""
+        """What is in a paragraph; of a struck-out one a mark and the spans that are not."""
         found = _Inline()
         self._inline(paragraph, found, depth)
         if self._struck.get(paragraph.get(f"{_TEXT}style-name", "")):
@@ -383,8 +381,7 @@ class _Reader:
             struck = "".join(found.parts)
             for text in kept:
                 struck = struck.replace(text, " ", 1)
-            leave_out(struck)
-            found.parts = kept
+            found.parts = [strike_out(struck), " ", *kept]
         return found
 
     def _comment(self, comment: Any, depth: int) -> Iterator[Block]:
@@ -470,7 +467,7 @@ class _Reader:
 
     def _cell_text(self, cell: Any) -> str:
         text = self._read_cell(cell)
-        return leave_out(text) if self._struck.get(cell.get(f"{_TABLE}style-name", "")) else text
+        return strike_out(text) if self._struck.get(cell.get(f"{_TABLE}style-name", "")) else text
 
     def _read_cell(self, cell: Any) -> str:
         if cell.get(f"{_OFFICE}value-type") == "date" and self._page is not None:
@@ -506,6 +503,8 @@ class _Reader:
                 found.comments.append(child)
             elif tag in _MARKS:
                 found.parts.append(_MARKS[tag])
+            elif tag == f"{_TEXT}change":
+                found.parts.append(strike_out(self._deleted.get(child.get(_CHANGE_ID, ""), "")))
             elif isinstance(tag, str) and tag.startswith(_DRAW) and tag != f"{_DRAW}a":
                 found.boxes.append(child)
             elif isinstance(tag, str) and tag not in _DROPPED and depth <= _MAX_DEPTH:
@@ -516,10 +515,10 @@ class _Reader:
             found.parts.append(child.tail or "")
 
     def _span_text(self, span: Any, text: str) -> str:
-        """Return the text as raised or lowered, if it is; nothing if it is struck out."""
+        """Return the text as raised or lowered, if it is; a mark for what is struck out."""
         name = span.get(f"{_TEXT}style-name", "")
         if self._struck.get(name):
-            return leave_out(text)
+            return strike_out(text)
         style = self._styles.get(name)
         properties = None if style is None else style.find(f"{_STYLE}text-properties")
         if properties is None:

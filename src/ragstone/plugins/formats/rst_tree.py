@@ -20,7 +20,7 @@ from docutils.utils import new_document, unescape
 
 from ragstone.ingest.document import ADMONITIONS
 from ragstone.ingest.formats.inline_text import OBJECT_ROLES, VERBATIM_ROLES, lower_text, raise_text
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import strike_out
 
 REFERENCE = "reference-by-label"
 """The class of what refers to a place by its label alone; `refname` is the label."""
@@ -118,7 +118,7 @@ _WRITTEN: Mapping[str, Callable[[str], str]] = {
     "abbr": str,
     **dict.fromkeys(("sup", "superscript"), raise_text),
     **dict.fromkeys(("sub", "subscript"), lower_text),
-    **dict.fromkeys(("del", "strike", "strikethrough", "line-through"), leave_out),
+    **dict.fromkeys(("del", "strike", "strikethrough", "line-through"), strike_out),
 }
 """How the text of a role is written, by its name."""
 

@@ -18,7 +18,7 @@ from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET
-from ragstone.ingest.formats.struck import leave_out
+from ragstone.ingest.formats.struck import hide, strike_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -279,8 +279,10 @@ class _Reader:
     def _property(self, word: str, number: int | None) -> None:
         state = self._state
         on = number != 0
-        if word in ("v", "deleted"):
+        if word == "v":
             state.hidden = on
+        elif word == "deleted":
+            state.struck = on
         elif word == "s" and number is not None:
             state.style = number
         elif word == "outlinelevel" and number is not None:
@@ -335,8 +337,10 @@ class _Reader:
         elif state.target == "styles":
             key = max(state.style, 0)
             document.styles[key] = document.styles.get(key, "") + text
-        elif not state.shown or state.hidden:
+        elif not state.shown:
             return
+        elif state.hidden:
+            hide(text)
         elif state.target == "label":
             document.label.append(text)
         elif state.target in document.running:
@@ -347,10 +351,10 @@ class _Reader:
             document.parts.append(self._format(text))
 
     def _format(self, text: str) -> str:
-        """Return text as raised or lowered, if it is; nothing if it is struck out."""
+        """Return text as raised or lowered, if it is; a mark for what is struck out."""
         state = self._state
         if state.struck:
-            return leave_out(text)
+            return strike_out(text)
         if state.shift:
             return raise_text(text) if state.shift > 0 else lower_text(text)
         return text

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Protocol
 
 from ragstone.core.chunk import QUESTION, Chunk
+from ragstone.core.document import STRUCK
 from ragstone.language.words import STOPWORDS, word_lists, words
 from ragstone.plugins.graph.entities import EntityKind, EntityMention
 from ragstone.plugins.graph.entity_key import entity_key
@@ -35,7 +36,7 @@ LONGEST_TEXT = 20_000
 LONGEST_TITLE = 8
 """Words of a title or heading that may be a name."""
 
-UNREAD_KINDS = frozenset({QUESTION, "toc", "credits", "summary"})
+UNREAD_KINDS = frozenset({QUESTION, "toc", "credits", "summary", STRUCK})
 """Kinds of chunks that name everything, or are no text of the document."""
 
 _WRAPPED = re.compile(r"(?<=[^\n]{60})\n(?=[^\s#>|*-])")

@@ -14,7 +14,7 @@ from ragstone.core.answer import Computed, GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import Busy, InputError, ModelUnavailable, QueryRefused
 from ragstone.core.events import Note, Sources, Token
-from ragstone.core.filters import OWN_TEXT, And, Filter, eq
+from ragstone.core.filters import CURRENT_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
@@ -206,7 +206,7 @@ async def _read_documents(
     if collection is None:
         return []
     async with adapters.catalog.snapshot(collection) as hidden:
-        readable = And((visible(turn.ask, hidden), OWN_TEXT))
+        readable = And((visible(turn.ask, hidden), CURRENT_TEXT))
         wanted = [And((readable, eq("revision", holder))) for holder in list(holders)[:documents]]
         return await asyncio.gather(
             *(_read_document(adapters, collection, where, most_chunks) for where in wanted)

@@ -110,13 +110,14 @@ def document_row(document: Document) -> dict[str, Any]:
     row = {field.name: getattr(document, field.name) for field in fields(document)}
     row["allowed"] = list(document.allowed)
     row["own_readers"] = list(document.own_readers or ())
+    row["left_out"] = list(document.left_out)
     row["metadata"] = None if document.metadata is None else dict(document.metadata)
     return row
 
 
 def to_document(row: Mapping[str, Any]) -> Document:
     """The inverse of `document_row`."""
-    lists = {name: tuple(row[name]) for name in ("allowed", "own_readers")}
+    lists = {name: tuple(row[name]) for name in ("allowed", "own_readers", "left_out")}
     return Document(**{**row, **lists})
 
 

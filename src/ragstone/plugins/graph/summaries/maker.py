@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import SUMMARY, Chunk, revision, summary_id
+from ragstone.core.document import STRUCK
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import OWN_TEXT, And, Range, eq
 from ragstone.core.records import Collection, Document
@@ -176,6 +177,7 @@ class SummaryMaker:
         chunks.sort(key=lambda item: item.chunk_index)
         if [chunk.chunk_index for chunk in chunks] != list(range(document.chunks)):
             return None
+        chunks = [chunk for chunk in chunks if chunk.kind != STRUCK]
         rows: list[NDArray[np.float32]] = []
         for start in range(0, len(chunks), AT_ONCE):
             ids = [chunk.chunk_id for chunk in chunks[start : start + AT_ONCE]]

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.core.chunk import MADE, SUMMARY, Chunk
+from ragstone.core.document import STRUCK
 from ragstone.core.filters import And, AnyOf, eq, reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.summary_node import SummaryNode, TellingSentence, Tree, whole_trees
@@ -109,7 +110,7 @@ def _read(turn: Turn) -> dict[str, dict[int, Chunk]]:
     for hit in turn.hits:
         found.setdefault(hit.chunk.revision, {})[hit.chunk.chunk_index] = hit.chunk
     for chunk in turn.chunks.values():
-        if chunk.revision in found and chunk.kind not in MADE:
+        if chunk.revision in found and chunk.kind not in (*MADE, STRUCK):
             found[chunk.revision][chunk.chunk_index] = chunk
     order = sorted(found.items(), key=lambda item: (next(iter(item[1].values())).path, item[0]))
     return {name: dict(sorted(own.items())) for name, own in order}

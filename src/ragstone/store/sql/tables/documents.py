@@ -115,6 +115,7 @@ documents = Table(
     Column("pages", Integer, nullable=False),
     Column("own_readers", JSON, nullable=False, server_default="[]"),
     Column("readers_fixed", Boolean, nullable=False, server_default=false()),
+    Column("left_out", JSON, nullable=False, server_default="[]"),
     ForeignKeyConstraint(
         ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),

@@ -10,3 +10,5 @@ down_revision = None
 
 def upgrade() -> None:
     create_tables(op.get_bind(), revision)
+    # It is declared, and of a later schema.
+    op.drop_column("documents", "left_out")

@@ -1,4 +1,4 @@
-"""Add people and groups of a directory, shared conversations, notes and webhooks."""
+"""Add people of a directory, shared conversations, notes, webhooks, and what documents left out."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -17,3 +17,5 @@ def upgrade() -> None:
         sa.Column("profile", sa.JSON(), nullable=False, server_default="{}"),
     ):
         op.add_column("people", column)
+    left_out = sa.Column("left_out", sa.JSON(), nullable=False, server_default="[]")
+    op.add_column("documents", left_out)
