@@ -153,9 +153,24 @@ async def test_given_index_all_then_everything_in_the_background(http: httpx.Asy
     await until_count(http, 2)
 
 
-async def test_given_an_object_that_is_gone_then_it_is_removed(http: httpx.AsyncClient) -> None:
-    response = await http.post("/Plone/@rag-index", json={"uid": "nobody"})
-    assert response.json()["status"] == "removed"
+@pytest.mark.conforms("Plone", "REST API", "@rag-index of an unknown uid is an error")
+async def test_given_an_object_that_is_gone_then_it_is_removed_and_unknown_after_that(
+    http: httpx.AsyncClient, site: PloneServer
+) -> None:
+    await http.post("/Plone/@rag-index", json={"uid": "u1", "async": False})
+    del site.objects["u1"]
+
+    removed = await http.post("/Plone/@rag-index", json={"uid": "u1"})
+    unknown = [
+        await http.post("/Plone/@rag-index", json={"uid": uid, "async": queued})
+        for uid in ("u1", "nobody")
+        for queued in (True, False)
+    ]
+
+    assert removed.json()["status"] == "removed"
+    assert {(response.status_code, response.json()["type"]) for response in unknown} == {
+        (404, "NotFound")
+    }
 
 
 async def test_given_a_site_in_trouble_then_503(http: httpx.AsyncClient, site: PloneServer) -> None:

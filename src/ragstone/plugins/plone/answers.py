@@ -39,6 +39,7 @@ def job(job: Any, question: str, no_answer: str, failure: str) -> Object:
 def _source(source: Mapping[str, Any]) -> Object:
     metadata = source.get("metadata") or {}
     return {
+        "uid": metadata.get("uid", ""),
         "title": source.get("title", ""),
         "path": source.get("path", ""),
         "portal_type": source.get("portal_type") or metadata.get("portal_type", ""),
