@@ -24,15 +24,17 @@ from ragstone.index.late import check_searches, check_vectors, chunk_encodings, 
 from ragstone.plugins.elasticsearch import answers
 from ragstone.plugins.elasticsearch.answers import HAS_VECTOR, VALUE
 from ragstone.plugins.elasticsearch.filter import RENAMED, Query, translate
-from ragstone.plugins.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, Server
+from ragstone.plugins.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, NAME_TAKEN, Server
 from ragstone.plugins.elasticsearch.mapping import (
     ALL_INDICES,
     COUNTED,
     EMBEDDING,
     LATE,
     NUMBERS,
+    PORTAL_TYPE,
     TERMS,
     TOKENS,
+    alias_name,
     bulk,
     document,
     encode_json,
@@ -90,7 +92,16 @@ class ElasticsearchIndex:
         )
         if not new:
             await self._change(collection, path)
+        if alias := alias_name(collection):
+            await self._add_alias(path, alias)
         self._made.add(path)
+
+    async def _add_alias(self, path: str, alias: str) -> None:
+        added = await self._server.ask(
+            "PUT", f"{path}/_alias/{alias}", b"", lambda _: True, {NAME_TAKEN: False}, writes=True
+        )
+        if not added:
+            log.warning("Elasticsearch has an index %r already: %s has no alias.", alias, path)
 
     async def _check_version(self) -> None:
         if self._options.quantization == "none":
@@ -106,7 +117,8 @@ class ElasticsearchIndex:
 
     async def _change(self, collection: Collection, path: str) -> None:
         """Give an index that is there what newer versions and other settings have."""
-        body = encode_json({"properties": {NUMBERS: COUNTED}})
+        newer = {NUMBERS: COUNTED, PORTAL_TYPE: {"type": "keyword"}}
+        body = encode_json({"properties": newer})
         await self._server.ask("PUT", f"{path}/_mapping", body, lambda answer: None, writes=True)
         if changed := self._options.changeable_options():
             body = encode_json({"index": changed})
