@@ -123,17 +123,19 @@ def send_all(database: Any, path: tuple[str, ...]) -> bool | None:
             return None
         if settings.trouble and not len(outbox):
             return True
-        trouble = _send_each(manager, site, outbox, settings)
+        trouble = _send_each(manager, site, outbox)
         _report(manager, outbox, trouble)
         return trouble is None
 
 
-def _send_each(
-    manager: Any, site: Any, outbox: Outbox, settings: RagSettings
-) -> RagstoneError | None:
+def _send_each(manager: Any, site: Any, outbox: Outbox) -> RagstoneError | None:
     """Send every change that waits; the first trouble, None for none."""
     last, refusals, trouble = "", 0, None
     while batch := _next(manager, outbox, last):
+        # A note of changed records goes with the records as they are when it is read.
+        settings = read_settings()
+        if settings is None:
+            return trouble
         taken: list[str] = []
         for event in _events(site, settings, batch):
             error = _refused(settings, event)
