@@ -69,7 +69,7 @@ async def test_given_more_than_fits_then_passages_and_history_have_their_shares(
     told = [count(item["content"]) / 8000 for item in call["messages"]]
     assert 0.5 < told[0] < 0.7
     assert 0.08 < sum(told[1:-1]) <= 0.15
-    assert sum(told) + call["max_completion_tokens"] / 8000 <= 1
+    assert sum(told) + call["max_tokens"] / 8000 <= 1
 
 
 async def with_spare(server: Server, spare: ModelServer, **changes: Any) -> httpx2.AsyncClient:
