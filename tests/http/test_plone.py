@@ -471,7 +471,6 @@ def questions(**plone: Any) -> Questions:
     return Questions(FakeService(jobs=PloneJobs()), settings)
 
 
-@pytest.mark.conforms("Plone", "Path filtering", "Only what lies below the path")
 def test_given_a_path_then_only_below_it() -> None:
     body = AskRequest(question="q", path="/plone/section")
     ask = questions().ask(body, "/Plone/@rag-ask", LOCAL)
@@ -489,7 +488,6 @@ def test_given_a_caller_then_its_groups_are_roles_and_whoever_is_logged_in_is_au
     assert as_plone(GUEST).names == ("*",)
 
 
-@pytest.mark.conforms("Plone", "REST API", "sync only for those who are logged in")
 def test_given_who_may_not_then_refused() -> None:
     nobody = Caller(Principal("default", "", ()), "reader")
     with pytest.raises(Unauthorized):

@@ -294,6 +294,7 @@ async def test_given_one_object_then_it_is_indexed_or_forgotten(
     assert await paths(ragstone) == []
 
 
+@pytest.mark.conforms("Plone", "Indexing", "A page that moves is found at once")
 async def test_given_an_object_that_moves_then_it_is_found_before_anything_else_is_done(
     ragstone: Ragstone, site: PloneServer, tmp_path: Path
 ) -> None:
