@@ -299,6 +299,15 @@ async def test_given_a_name_that_an_index_has_then_the_collection_is_made_withou
     assert await index.count(collection) == 1
 
 
+async def test_given_a_key_that_may_give_no_name_then_the_collection_is_made_without_it() -> None:
+    error = {"type": "security_exception", "reason": "indices:admin/aliases is unauthorized"}
+    refused = (403, json.dumps({"error": error, "status": 403}))
+    with running(answering((200, "{}"), refused)) as url:
+        index = ElasticsearchIndex(url, "", 10)
+        await index.create(a_collection(name="site"))
+        await index.aclose()
+
+
 def test_given_names_then_those_for_other_programs_are_legal_and_of_one_tenant() -> None:
     def alias(tenant: str, name: str) -> str:
         return alias_name(Collection(tenant, name, "m", "m/1", WIDTH))

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ragstone.settings import StatisticsSettings, load
 from tests.conformance.elasticsearch_server import ElasticsearchServer
 from tests.credentials import a_key, bearer
 from tests.http.test_plone import SECRET, signed
+from tests.model_server import ModelServer, model_server
 from tests.patience import PATIENCE
 from tests.plone_server import TOKEN, PloneServer, plone_server
 
@@ -272,3 +273,47 @@ async def test_given_a_path_in_any_form_then_only_what_lies_below(
     for address in ("/Plone/en/@rag-ask", "/en/@rag-ask", "/Plone/++api++/en/@rag-ask", hosted):
         assert await paths(address) == {"/en/news"}, address
     assert await paths("/Plone/en/@rag-ask", path="/plone/contact") == {"/contact"}
+
+
+def call_of(name: str) -> Callable[[Any, ModelServer], Any]:
+    """What the chat model was told of this for the answer."""
+    return lambda answer, model: [call[name] for call in model.calls if call.get("stream")]
+
+
+def confidences(answer: Any, model: ModelServer) -> list[str]:
+    return [source["confidence"] for source in answer["sources"]]
+
+
+RECORDS: dict[str, tuple[Any, Any, Callable[[Any, ModelServer], Any]]] = {
+    "rag_llm_temperature": (0.1, 0.9, call_of("temperature")),
+    "rag_llm_max_tokens": (50, 400, call_of("max_tokens")),
+    "rag_max_context_length": (500, 5000, call_of("messages")),
+    "rag_num_candidates": (10, 100, call_of("messages")),
+    "rag_top_k": (1, 4, lambda answer, model: len(answer["sources"])),
+    "rag_score_high_threshold": (0.46, 1.0, confidences),
+    "rag_score_medium_threshold": (0.01, 0.69, confidences),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.conforms("Plone", "Plone registry", "Two values of any record are told apart")
+@pytest.mark.parametrize("record", RECORDS)
+async def test_given_two_values_of_a_record_then_a_difference_is_seen(
+    site: PloneServer, tmp_path: Path, record: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, differs = RECORDS[record]
+    for number in range(12):
+        text = f"<p>Pier {number} opens at {number + 6}. {'Boats wait. ' * 60}</p>"
+        site.add(f"p{number}", f"/pier-{number}", text={"data": text})
+    seen = []
+    with model_server(says=("Pier 3 opens at 9 ", "[1].")) as model:
+        monkeypatch.setenv("LLM_BASE_URL", model.url)
+        monkeypatch.setenv("LLM_MODEL", "llama3.1:8b")
+        async with serve(site, tmp_path / "data") as served:
+            for value in (first, second, first):
+                await served.set_records(**{record: value})
+                await served.ragstone.clear_cache()
+                model.calls.clear()
+                body = {"question": "When does pier 3 open?", "sync": True}
+                seen.append(differs((await served.http.post(ASK, json=body)).json(), model))
+    assert seen[0] == seen[2] != seen[1], seen

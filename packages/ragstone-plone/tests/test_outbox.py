@@ -29,7 +29,7 @@ def taking(take):
     """An address that takes every call, and gives its body to `take`."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):  # noqa: N802
+        def do_POST(self):
             take(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(200)
             self.end_headers()

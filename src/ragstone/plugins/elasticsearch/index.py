@@ -24,7 +24,13 @@ from ragstone.index.late import check_searches, check_vectors, chunk_encodings, 
 from ragstone.plugins.elasticsearch import answers
 from ragstone.plugins.elasticsearch.answers import HAS_VECTOR, VALUE
 from ragstone.plugins.elasticsearch.filter import RENAMED, Query, translate
-from ragstone.plugins.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, NAME_TAKEN, Server
+from ragstone.plugins.elasticsearch.http import (
+    FORBIDDEN,
+    INDEX_EXISTS,
+    INDEX_MISSING,
+    NAME_TAKEN,
+    Server,
+)
 from ragstone.plugins.elasticsearch.mapping import (
     ALL_INDICES,
     COUNTED,
@@ -97,11 +103,18 @@ class ElasticsearchIndex:
         self._made.add(path)
 
     async def _add_alias(self, path: str, alias: str) -> None:
+        """Let other programs find an index by its alias, where that may be."""
+        refused = {NAME_TAKEN: False, FORBIDDEN: False}
         added = await self._server.ask(
-            "PUT", f"{path}/_alias/{alias}", b"", lambda _: True, {NAME_TAKEN: False}, writes=True
+            "PUT", f"{path}/_alias/{alias}", b"", lambda _: True, refused, writes=True
         )
         if not added:
-            log.warning("Elasticsearch has an index %r already: %s has no alias.", alias, path)
+            log.warning(
+                "The index %s has no alias %s: Elasticsearch has an index of that name, or "
+                "INDEX__API_KEY may not give it.",
+                path,
+                alias,
+            )
 
     async def _check_version(self) -> None:
         if self._options.quantization == "none":
