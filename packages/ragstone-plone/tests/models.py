@@ -1,4 +1,4 @@
-"""A chat model and an embedding service that speak OpenAI's API, and say what the test tells them."""
+"""A chat model and an embedding service that speak OpenAI's API and say always the same."""
 
 import hashlib
 import json
