@@ -50,7 +50,7 @@ class Generate(Stage):
     )
     varies: bool = Field(
         False,
-        description="Whether it is said at the temperature of the model's profile; else at .2.",
+        description="Whether at the temperature of the model's profile; else at most .2.",
     )
     stands_by: bool = Field(
         True, description="Whether another answers where the chat model cannot.", exclude=True
