@@ -45,7 +45,7 @@ class _Answers(RagService):
         catalog = api.portal.get_tool("portal_catalog")
         brains = catalog.unrestrictedSearchResults(UID=uid) if uid else ()
         root = "/".join(self.site.getPhysicalPath())
-        return brains[0].getPath().removeprefix(root) if brains else None
+        return (brains[0].getPath().removeprefix(root) or "/") if brains else None
 
     def withheld(self, settings: RagSettings, found: dict[str, Any]) -> dict[str, Any]:
         """The answer without what the visitor may not view."""
