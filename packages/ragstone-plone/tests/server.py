@@ -53,7 +53,7 @@ def ragstone(site, token, port, data, **variables):
 
 
 def _wait(port, process, log):
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + 4 * PATIENCE
     while time.monotonic() < until:
         if process.poll() is not None:
             log.seek(0)
