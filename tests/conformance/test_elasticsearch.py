@@ -27,8 +27,9 @@ from ragstone.core.errors import (
 from ragstone.core.filters import EVERYTHING, AnyOf, Filter, Not, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.plugins.elasticsearch.answers import hits
 from ragstone.plugins.elasticsearch.index import ElasticsearchIndex
-from ragstone.plugins.elasticsearch.mapping import index_name
+from ragstone.plugins.elasticsearch.mapping import alias_name, index_name
 from ragstone.ports import Search
 from tests.conformance.elasticsearch_server import ElasticsearchServer
 from tests.conformance.test_chunk_index import WIDTH, a_chunk, a_collection, vectors
@@ -245,6 +246,76 @@ async def test_given_more_than_one_request_holds_then_all_is_written_scanned_and
     assert await index.count(collection) == 5_250
     await index.delete(collection, EVERYTHING)
     assert await index.count(collection) == 0
+
+
+@pytest.mark.conforms(
+    "Plone", "Elasticsearch index", "Index {plone-index}-rag-chunks with the printed mapping"
+)
+async def test_given_a_collection_then_its_index_is_called_and_mapped_as_printed(
+    index: ElasticsearchIndex, elasticsearch: ElasticsearchServer
+) -> None:
+    collection = a_collection(name="plone-6", dimensions=1024)
+    await index.create(collection)
+
+    [found] = httpx2.get(f"{elasticsearch.url}/plone-6-rag-chunks/_mapping").json().values()
+
+    properties = found["mappings"]["properties"]
+    keywords = ("chunk_id", "parent_uid", "parent_path", "portal_type", "allowedRolesAndUsers")
+    printed = {
+        **{name: {"type": "keyword"} for name in keywords},
+        **{name: {"type": "text"} for name in ("parent_title", "chunk_text")},
+        "chunk_index": {"type": "integer"},
+    }
+    assert {name: properties[name] for name in printed} == printed
+    vector = {"type": "dense_vector", "dims": 1024, "index": True, "similarity": "cosine"}
+    assert properties["embedding"].items() >= vector.items()
+
+
+@pytest.mark.conforms("Plone", "Elasticsearch index", "Chunks are found by portal_type")
+async def test_given_chunks_of_a_site_then_another_program_finds_them_by_type_and_words(
+    index: ElasticsearchIndex, elasticsearch: ElasticsearchServer
+) -> None:
+    collection = a_collection(name="site", tenant="acme")
+    page = a_chunk(collection, "Boats leave at six.", metadata={"portal_type": "News Item"})
+    await index.upsert(collection, [page, a_chunk(collection, "Boats are red.")])
+
+    def find(query: Any) -> list[str]:
+        address = f"{elasticsearch.url}/acme--site-rag-chunks/_search"
+        answer = httpx2.post(address, json={"query": query}).json()
+        return [hit["_id"] for hit in hits(answer)]
+
+    assert find({"term": {"portal_type": "News Item"}}) == [page.chunk_id]
+    assert len(find({"match": {"chunk_text": "boats"}})) == 2
+    assert await index.fetch(collection, [page.chunk_id]) == {page.chunk_id: page}
+    assert await index.count(collection, eq("metadata.portal_type", "News Item")) == 1
+
+
+async def test_given_a_name_that_an_index_has_then_the_collection_is_made_without_it(
+    index: ElasticsearchIndex, elasticsearch: ElasticsearchServer
+) -> None:
+    httpx2.put(f"{elasticsearch.url}/taken-rag-chunks").raise_for_status()
+    collection = a_collection(name="taken")
+    await index.upsert(collection, [a_chunk(collection)])
+    assert await index.count(collection) == 1
+
+
+async def test_given_a_key_that_may_give_no_name_then_the_collection_is_made_without_it() -> None:
+    error = {"type": "security_exception", "reason": "indices:admin/aliases is unauthorized"}
+    refused = (403, json.dumps({"error": error, "status": 403}))
+    with running(answering((200, "{}"), refused)) as url:
+        index = ElasticsearchIndex(url, "", 10)
+        await index.create(a_collection(name="site"))
+        await index.aclose()
+
+
+def test_given_names_then_those_for_other_programs_are_legal_and_of_one_tenant() -> None:
+    def alias(tenant: str, name: str) -> str:
+        return alias_name(Collection(tenant, name, "m", "m/1", WIDTH))
+
+    assert alias("default", "plone") == "plone-rag-chunks"
+    assert alias("acme", "plone") == "acme--plone-rag-chunks"
+    for tenant, name in (("default", "acme--plone"), ("Acme", "plone"), ("default", "文書")):
+        assert alias(tenant, name) == ""
 
 
 async def test_given_a_dropped_index_when_written_then_its_mapping_is_made_again(

@@ -75,7 +75,7 @@ async def test_given_a_follow_up_that_asks_several_things_then_all_of_it_reaches
     assert message.endswith(f"[Question]\n{SEVERAL}\n\n{MEANS}\n{HOTEL} {CONTRACT}")
     assert "SOURCES_USED: 1, 3" in system
     assert "210 euros in London" not in system
-    assert model.calls[-1]["max_completion_tokens"] == 10_000
+    assert model.calls[-1]["max_tokens"] == 10_000
     assert model.calls[-1]["temperature"] == 0.2
     assert f'Query rewriting complete: "{HOTEL} {CONTRACT}"' in said(events, "debug")
     [searched] = [text for text in said(events, "debug") if text.startswith("search_subqueries")]

@@ -152,3 +152,14 @@ async def test_given_two_values_of_a_field_then_a_difference_is_seen(
 async def test_given_options_of_a_field_then_each_is_another(world: World, name: str) -> None:
     route = "POST /api/v1/rag/query" if name == "mode" else "POST /api/v1/rag/generate"
     await world.check_options(route, {"query": OTHER}, name, OPTIONS[name])
+
+
+async def test_given_formats_of_citations_then_each_is_another(world: World) -> None:
+    """The text of an answer is the same in all: they differ in what is said of its sources."""
+    route = "POST /api/v1/rag/generate"
+    lists = set()
+    for name in ("markdown", "html", "plain"):
+        body = {"query": QUESTION, "citation_format": name}
+        seen = await world.see(route, body, Case("citation_format", {}, {}, None))
+        lists.add(seen.body["formatted_citations"])
+    assert len(lists) == 3

@@ -11,6 +11,7 @@ from ragstone.service import IngestRequest
 from ragstone.settings import LlmSettings, RagSettings, Settings, StandbySettings
 from tests.http.conftest import QUESTION, Server
 from tests.model_server import ModelServer, model_server
+from tests.models.test_profiles import PRINTED
 
 PATH = "/api/v1/chat/completions"
 
@@ -42,6 +43,17 @@ async def test_given_a_long_session_then_a_model_is_told_the_turns_of_its_size(
     assert f"number {16 - turns}." in told[0]
 
 
+@pytest.mark.conforms("Query pipeline", "Step 9", "Sampling of the printed models, in their calls")
+@pytest.mark.parametrize(("name", "printed"), PRINTED.items())
+async def test_given_a_printed_model_then_it_is_called_with_its_temperature_and_top_p(
+    with_model: Server, name: str, printed: tuple[int, float, float]
+) -> None:
+    http = await with_model.start(name=name)
+    await ask(http, QUESTION)
+    call = a_model(with_model).calls[-1]
+    assert (call["temperature"], call["top_p"]) == printed[1:]
+
+
 LONG = "The keeper of the lamp wrote this down for those who come after him. " * 8
 
 
@@ -69,7 +81,7 @@ async def test_given_more_than_fits_then_passages_and_history_have_their_shares(
     told = [count(item["content"]) / 8000 for item in call["messages"]]
     assert 0.5 < told[0] < 0.7
     assert 0.08 < sum(told[1:-1]) <= 0.15
-    assert sum(told) + call["max_completion_tokens"] / 8000 <= 1
+    assert sum(told) + call["max_tokens"] / 8000 <= 1
 
 
 async def with_spare(server: Server, spare: ModelServer, **changes: Any) -> httpx2.AsyncClient:

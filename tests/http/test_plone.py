@@ -153,9 +153,24 @@ async def test_given_index_all_then_everything_in_the_background(http: httpx.Asy
     await until_count(http, 2)
 
 
-async def test_given_an_object_that_is_gone_then_it_is_removed(http: httpx.AsyncClient) -> None:
-    response = await http.post("/Plone/@rag-index", json={"uid": "nobody"})
-    assert response.json()["status"] == "removed"
+@pytest.mark.conforms("Plone", "REST API", "@rag-index of an unknown uid is an error")
+async def test_given_an_object_that_is_gone_then_it_is_removed_and_unknown_after_that(
+    http: httpx.AsyncClient, site: PloneServer
+) -> None:
+    await http.post("/Plone/@rag-index", json={"uid": "u1", "async": False})
+    del site.objects["u1"]
+
+    removed = await http.post("/Plone/@rag-index", json={"uid": "u1"})
+    unknown = [
+        await http.post("/Plone/@rag-index", json={"uid": uid, "async": queued})
+        for uid in ("u1", "nobody")
+        for queued in (True, False)
+    ]
+
+    assert removed.json()["status"] == "removed"
+    assert {(response.status_code, response.json()["type"]) for response in unknown} == {
+        (404, "NotFound")
+    }
 
 
 async def test_given_a_site_in_trouble_then_503(http: httpx.AsyncClient, site: PloneServer) -> None:
@@ -456,7 +471,6 @@ def questions(**plone: Any) -> Questions:
     return Questions(FakeService(jobs=PloneJobs()), settings)
 
 
-@pytest.mark.conforms("Plone", "Path filtering", "Only what lies below the path")
 def test_given_a_path_then_only_below_it() -> None:
     body = AskRequest(question="q", path="/plone/section")
     ask = questions().ask(body, "/Plone/@rag-ask", LOCAL)
@@ -474,7 +488,6 @@ def test_given_a_caller_then_its_groups_are_roles_and_whoever_is_logged_in_is_au
     assert as_plone(GUEST).names == ("*",)
 
 
-@pytest.mark.conforms("Plone", "REST API", "sync only for those who are logged in")
 def test_given_who_may_not_then_refused() -> None:
     nobody = Caller(Principal("default", "", ()), "reader")
     with pytest.raises(Unauthorized):

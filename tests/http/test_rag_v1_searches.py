@@ -85,7 +85,7 @@ async def test_given_an_address_then_its_printed_length(replies: Server) -> None
         for body in ({"query": QUESTION}, {"query": QUESTION, "stream": True}):
             if path == GENERATE or "stream" not in body:
                 await http.post(path, json=body)
-                assert asked(replies)["answer"]["max_completion_tokens"] == printed
+                assert asked(replies)["answer"]["max_tokens"] == printed
 
 
 async def test_given_a_length_by_the_operator_then_it_counts_everywhere(
@@ -96,7 +96,7 @@ async def test_given_a_length_by_the_operator_then_it_counts_everywhere(
     http = await replies.start_with(load(ragstone_data=str(tmp_path / "data"), **llm))
     for path in (GENERATE, QUERY):
         await http.post(path, json={"query": QUESTION})
-        assert asked(replies)["answer"]["max_completion_tokens"] == 3000
+        assert asked(replies)["answer"]["max_tokens"] == 3000
 
 
 @pytest.mark.conforms("RAG engine v1", "Query rewriter", "Temperature .7, and .5 for parts")
@@ -106,7 +106,7 @@ async def test_given_a_method_then_the_printed_temperature_and_length(replies: S
     for method, numbers in printed.items():
         await http.post(GENERATE, json={"query": QUESTION, "rewrite_method": method})
         call = asked(replies)[method]
-        assert (call["temperature"], call["max_completion_tokens"]) == numbers
+        assert (call["temperature"], call["max_tokens"]) == numbers
 
 
 @pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "strategy_used names what was done")

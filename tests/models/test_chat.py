@@ -20,6 +20,7 @@ from ragstone.core.answer import Instructions
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.turn import Ask, JsonFormat, Message
 from ragstone.models.chat import ChatModel
+from ragstone.models.endpoint import connect
 from ragstone.plugins.gguf.model import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
@@ -435,7 +436,26 @@ async def test_given_a_model_that_reasons_then_it_does_so_at_length_where_that_i
             assert [piece async for piece in stream]
     [call] = server.calls
     assert call.get("reasoning_effort") == effort
-    assert (call.get("max_completion_tokens") or call.get("max_tokens")) == tokens
+    assert call["max_tokens"] == tokens
+
+
+@pytest.mark.parametrize(
+    ("settings", "newer"),
+    [
+        ({"base_url": "http://127.0.0.1:11434/v1", "model": "llama3.1:8b"}, False),
+        ({"base_url": "https://api.mistral.ai/v1", "model": "mistral-small"}, False),
+        ({"base_url": "https://api.notopenai.com/v1", "model": "some"}, False),
+        ({"base_url": "https://api.openai.com/v1", "model": "gpt-5"}, True),
+        ({"base_url": "https://x.openai.azure.com/openai/v1", "model": "gpt-5"}, True),
+        ({"model": "openai:gpt-5", "api_key": "k"}, True),
+        ({"model": "openrouter:some/model", "api_key": "k"}, False),
+    ],
+)
+def test_given_a_server_then_it_is_told_the_longest_answer_by_the_name_that_it_knows(
+    settings: dict[str, str], newer: bool
+) -> None:
+    model = connect(LlmSettings.model_validate(settings), "LLM")
+    assert dict(model.profile)["openai_chat_supports_max_completion_tokens"] is newer
 
 
 async def test_given_notes_then_they_follow_the_question_in_a_fence(chat: Make) -> None:

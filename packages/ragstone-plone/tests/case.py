@@ -100,8 +100,9 @@ class RagstoneCase(SiteCase):
         self.addCleanup(setattr, SENDER, "on", False)
         self.configure(ragstone_url=f"http://127.0.0.1:{self.port}", ragstone_secret=SECRET)
 
-    def start(self):
-        self.opened.enter_context(ragstone(self.url, self.token, self.port, self.data))
+    def start(self, **variables):
+        serve = ragstone(self.url, self.token, self.port, self.data, **variables)
+        self.opened.enter_context(serve)
 
     def stop(self):
         self.opened.close()

@@ -23,8 +23,9 @@ def free_port():
 
 
 @contextmanager
-def ragstone(site, token, port, data):
-    """`ragstone serve` at a port, with a data directory that the test keeps."""
+def ragstone(site, token, port, data, **variables):
+    """`ragstone serve` at a port, with a data directory that the test keeps, and more variables in
+    its environment."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src"),
@@ -34,6 +35,7 @@ def ragstone(site, token, port, data):
         "PLONE__TOKEN": token,
         "PLONE__WEBHOOK_SECRET": SECRET,
         "LIMITS__REQUESTS_PER_MINUTE": "0",
+        **variables,
     }
     with tempfile.TemporaryFile() as log:
         command = [os.environ.get("RAGSTONE", str(ROOT / ".venv/bin/ragstone")), "serve"]
@@ -51,7 +53,7 @@ def ragstone(site, token, port, data):
 
 
 def _wait(port, process, log):
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + 4 * PATIENCE
     while time.monotonic() < until:
         if process.poll() is not None:
             log.seek(0)

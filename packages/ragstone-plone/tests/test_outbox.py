@@ -1,8 +1,12 @@
 """What Ragstone is to be told commits with the change, and stays until it was taken."""
 
+import json
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import transaction
 from plone import api
@@ -10,12 +14,34 @@ from plone.namedfile.file import NamedBlobFile
 from plone.uuid.interfaces import IUUID
 from Products.CMFCore.indexing import processQueue
 from ZODB.POSException import ConflictError
+from zope.component.hooks import setSite
+from zope.globalrequest import clearRequest, getRequest, setRequest
 
 from ragstone_plone.outbox import SETTINGS, Change, outbox_of
-from ragstone_plone.sender import SENDER, _events, send_all
+from ragstone_plone.sender import SENDER, _events, _opened, _send_each, _site, send_all
 from ragstone_plone.settings import read_settings
 from tests.case import SiteCase
 from tests.server import free_port
+
+
+@contextmanager
+def taking(take):
+    """An address that takes every call, and gives its body to `take`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            take(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_):
+            """The test keeps the bodies."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 class Outbox(SiteCase):
@@ -174,6 +200,23 @@ class Outbox(SiteCase):
         self.assertIs(self.send(), False)
         self.assertIn("ragstone_secret", self.outbox.report.trouble)
         self.assertEqual(self.waiting(), before)
+
+    def test_given_records_that_change_before_they_are_sent_then_the_new_ones_are_sent(self):
+        # The registry remembers what it read as long as a request lasts; the sender has none.
+        self.addCleanup(setRequest, getRequest())
+        clearRequest()
+        told = []
+        with taking(lambda body: told.append(body.get("records", {}).get("rag_top_k"))) as url:
+            self.configure(ragstone_url=url, ragstone_secret="x" * 16, rag_top_k=3)
+            place = self.portal._p_jar.db(), self.portal.getPhysicalPath()
+            with _opened(place[0]) as (manager, root), _site(root, place[1]) as site:
+                self.assertEqual(read_settings().told["rag_top_k"], 3)
+                setSite(self.portal)
+                self.configure(rag_top_k=9)
+                setSite(site)
+                self.assertIsNone(_send_each(manager, site, outbox_of(site)))
+        self.assertEqual([value for value in told if value], [9])
+        self.assertEqual(self.waiting(), {})
 
     def test_given_another_process_that_sends_then_this_one_does_not(self):
         outbox = self.outbox

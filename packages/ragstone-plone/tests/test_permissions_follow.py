@@ -111,6 +111,35 @@ class PermissionsFollow(RagstoneCase):
             "Ragstone has forgotten it",
         )
 
+    def test_given_a_rename_or_a_move_then_the_page_is_found_at_once(self):
+        api.content.transition(self.page, "publish")
+        self.told()
+        self.until_known_by(None, self.ann, self.bob, self.boss)
+        known = self.ask(QUESTION)
+        SENDER.on = False
+        api.content.rename(self.page, new_id="door")
+        transaction.commit()
+        again = self.request("POST", "@rag-ask", json={"question": QUESTION}).json()
+        self.assertEqual([item["path"] for item in again["sources"]], ["/port/door"])
+        self.assertEqual(again["answer"], known["answer"])
+        target = api.content.create(self.portal, "Folder", "town", title="Town")
+        api.content.move(self.page, target)
+        transaction.commit()
+        # Another page stands where it stood: nobody is shown one as the other.
+        api.content.create(self.folder, "Document", "gate", title="Another")
+        transaction.commit()
+        answered = self.ask_now(QUESTION + "!", self.ann)
+        self.assertEqual([item["path"] for item in answered["sources"]], ["/town/door"])
+        self.assertNotIn("uid", answered["sources"][0])
+        SENDER.on = True
+        self.page.reindexObject()
+        transaction.commit()
+        while len(self.outbox):
+            self.assertTrue(self.knows(self.ann), "while Ragstone is told")
+        self.assertTrue(self.knows(self.ann))
+        below = self.ask_now(QUESTION, self.ann, path="/plone/town")
+        self.assertEqual([item["path"] for item in below["sources"]], ["/town/door"])
+
     def test_given_dates_then_what_is_not_in_force_is_for_editors(self):
         api.content.transition(self.page, "publish")
         self.told()
@@ -169,10 +198,13 @@ class PermissionsFollow(RagstoneCase):
         self.assertIn(IUUID(self.page), self.waiting())
         status = self.request("GET", "@rag-status", self.boss).json()
         self.assertEqual(status["waiting"], 2)
-        self.assertTrue(status["trouble"])
+        self.assertIn("cannot be reached", status["trouble"])
         self.assertNotIn("trouble", self.request("GET", "@rag-status", self.ann).json())
         api.content.delete(gone)
         transaction.commit()
         self.start()
+        self.assertTrue(self.outbox.report.trouble)
+        status = self.request("GET", "@rag-status", self.boss).json()
+        self.assertEqual(status["trouble"], "", "it is over, though nothing has been sent yet")
         self.until(lambda: not len(self.outbox), "all was sent again")
         self.until_known_by(None, self.ann, self.bob, self.boss)

@@ -48,6 +48,10 @@ class Generate(Stage):
         description="Whether several answers vote at the level maximum, unless the request says; "
         "None where several models are named for it.",
     )
+    varies: bool = Field(
+        False,
+        description="Whether at the temperature of the model's profile; else at most .2.",
+    )
     stands_by: bool = Field(
         True, description="Whether another answers where the chat model cannot.", exclude=True
     )
@@ -65,6 +69,7 @@ class Generate(Stage):
             told = emit if self.tells_thoughts else nowhere
             work = think(turn, adapters, told, self.thinks == "at length")
             turn = (await run_part(self, "reason", turn, work, THINKING_SECONDS)).turn
+        turn = replace(turn, instructions=replace(turn.instructions, varies=self.varies))
         answerer = adapters.answerer
         if not self.stands_by and isinstance(adapters.chat, Answerer):
             answerer = adapters.chat

@@ -84,7 +84,8 @@ class Instructions:
     of all parts of the sources, which are then too long to be read. `excerpts` says that the
     sources are single sentences of what is to be summed up, those that tell most of it. `alone`
     says that nobody answers if this answerer does not, so that it may take its time. `lists` says
-    that the sources are those of all documents that say what was asked, the best of each.
+    that the sources are those of all documents that say what was asked, the best of each. `varies`
+    lets a model answer at the temperature of its profile, however high that is.
     """
 
     text: str = ""
@@ -99,6 +100,7 @@ class Instructions:
     excerpts: bool = False
     alone: bool = False
     lists: bool = False
+    varies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
+from ragstone.core.answer import Citation, CitedSpan, Confidence, GeneratedAnswer
 from ragstone.core.chunk import MADE, Chunk
 from ragstone.core.document import BlockSpan, find_page
 from ragstone.core.turn import Hit, Passage, Turn
@@ -44,8 +44,8 @@ class Source:
     chunk where it is not `cited`; `spans` are those of all the sentences that cite it.
     `confidence` is how sure the citation is. `text` is the chunk's, `content` what the answerer saw
     of it. `score`, `similarity`, `dense`, `bm25` and `rerank` are
-    those of `turn.Hit`. `pictures` are those that the cited spans tell of, or all of the chunk
-    where it is not cited.
+    those of `turn.Hit`, `relevance` is its confidence. `pictures` are those that the cited spans
+    tell of, or all of the chunk where it is not cited.
     """
 
     number: int
@@ -72,6 +72,7 @@ class Source:
     rerank: float | None = None
     spans: tuple[CitedSpan, ...] = ()
     pictures: tuple[SourcePicture, ...] = ()
+    relevance: Confidence | None = None
 
     @property
     def filename(self) -> str:
@@ -178,6 +179,7 @@ def _source(number: int, hit: Hit, content: str, citation: Citation | None = Non
         rerank=hit.rerank,
         spans=citation.spans if citation else (),
         pictures=tuple(_pictures(chunk, citation)) if '"' in chunk.layout else (),
+        relevance=hit.confidence,
     )
 
 

@@ -82,5 +82,6 @@ def result_source(source: Source) -> dict[str, Any]:
         **wire.source(source),
         "chunk_index": source.chunk_index,
         "portal_type": source.metadata.get("portal_type"),
+        "relevance": source.relevance,
         "metadata": dict(source.metadata),
     }

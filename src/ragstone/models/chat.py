@@ -141,7 +141,7 @@ class ChatModel:
         if ask.tools:
             told = replace(told, text=f"{told.text}\n{prompt.TOOLS}")
         ask = replace(ask, question=prompt.question(ask.question, told))
-        if ask.temperature is None:
+        if ask.temperature is None and not told.varies:
             ask = replace(ask, temperature=self._grounded_temperature)
         text = ""
         # A digest stands for sources that are too long to be shown.

@@ -57,6 +57,10 @@ PROFILE = OpenAIModelProfile(
     openai_chat_streaming_requires_finish_reason=True,
 )
 
+OPENAI_HOSTS = ("openai.com", "openai.azure.com")
+"""Their newer models refuse `max_tokens`. Others know nothing else: Ollama ignores
+`max_completion_tokens`, Mistral refuses it."""
+
 
 def connect(settings: LlmSettings, section: str) -> Model[Any]:
     """The model of the settings in `section` (LLM or LLM_FALLBACK); raises ConfigError."""
@@ -72,7 +76,9 @@ def connect(settings: LlmSettings, section: str) -> Model[Any]:
             )
             provider = OpenAIProvider(openai_client=client)
             name = settings.model or "default"
-            return OpenAIChatModel(name, provider=provider, profile=PROFILE)
+            host = f".{urlsplit(settings.base_url).hostname or ''}"
+            newer = any(host.endswith(f".{known}") for known in OPENAI_HOSTS)
+            return OpenAIChatModel(name, provider=provider, profile=_with_length(newer))
         model = infer_model(settings.model, lambda name: _provider(name, key))
     except (UserError, ImportError, ValueError) as error:
         raise ConfigError(
@@ -81,9 +87,16 @@ def connect(settings: LlmSettings, section: str) -> Model[Any]:
             f"or {section}__BASE_URL to a server."
         ) from error
     # The models take a profile in their own constructors only, which differ; some have read it.
-    model._profile = PROFILE
+    known = cast(OpenAIModelProfile, model.profile)
+    newer = known.get("openai_chat_supports_max_completion_tokens", True)
+    model._profile = _with_length(newer)
     vars(model).pop("profile", None)
     return model
+
+
+def _with_length(newer: bool) -> OpenAIModelProfile:
+    """The profile of a model whose longest answer goes by OpenAI's newer name of it, or not."""
+    return {**PROFILE, "openai_chat_supports_max_completion_tokens": newer}
 
 
 def place(settings: LlmSettings) -> str:

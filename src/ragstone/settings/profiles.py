@@ -31,7 +31,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
     },
     # Query pipeline, step 6 and the reference of its configuration: 15 from each search, RRF.
     # Step 5 routes by complexity, steps 7 and 8 order and share out the window, step 10 suggests
-    # questions, and answers vote at the level maximum.
+    # questions, and answers vote at the level maximum; models have their printed temperatures.
     "pipeline": {
         "stages.route.by_complexity": True,
         "rag.candidates": 15,
@@ -41,6 +41,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "stages.assemble.edges": True,
         "stages.assemble.suggests": True,
         "stages.generate.votes": True,
+        "stages.generate.varies": True,
         "llm.fallback": "none",
     },
     # VoiceHelper, its environment, its Nacos file and the table of its semantic cache.

@@ -40,6 +40,8 @@ class Report(Persistent):
 
     sent_at = 0.0
     trouble = ""
+    status = 0
+    """That the call in trouble was answered with."""
     due_checked = 0.0
 
 

@@ -123,15 +123,19 @@ def send_all(database: Any, path: tuple[str, ...]) -> bool | None:
             return None
         if settings.trouble and not len(outbox):
             return True
-        trouble = settings.trouble or _send_each(manager, site, outbox, settings)
+        trouble = _send_each(manager, site, outbox)
         _report(manager, outbox, trouble)
-        return not trouble
+        return trouble is None
 
 
-def _send_each(manager: Any, site: Any, outbox: Outbox, settings: RagSettings) -> str:
-    """Send every change that waits; the first trouble, empty for none."""
-    last, refusals, trouble = "", 0, ""
+def _send_each(manager: Any, site: Any, outbox: Outbox) -> RagstoneError | None:
+    """Send every change that waits; the first trouble, None for none."""
+    last, refusals, trouble = "", 0, None
     while batch := _next(manager, outbox, last):
+        # A note of changed records goes with the records as they are when it is read.
+        settings = read_settings()
+        if settings is None:
+            return trouble
         taken: list[str] = []
         for event in _events(site, settings, batch):
             error = _refused(settings, event)
@@ -139,7 +143,7 @@ def _send_each(manager: Any, site: Any, outbox: Outbox, settings: RagSettings) -
                 refusals = 0
                 taken += event.keys
                 continue
-            trouble = trouble or str(error)
+            trouble = trouble or error
             refusals += 0 if error.is_about_this else 1
             if refusals >= MOST_REFUSALS or error.status in (0, 401, 403, 429):
                 _forget(manager, outbox, taken)
@@ -215,11 +219,13 @@ def _forget(manager: Any, outbox: Outbox, taken: list[str]) -> None:
         _written(manager, forget)
 
 
-def _report(manager: Any, outbox: Outbox, trouble: str) -> None:
+def _report(manager: Any, outbox: Outbox, trouble: RagstoneError | None) -> None:
+    text, status = (str(trouble), trouble.status) if trouble else ("", 0)
+
     def write() -> None:
         outbox.lease.until = 0.0
-        if outbox.report.trouble != trouble or not trouble:
-            outbox.report.trouble = trouble
+        if outbox.report.trouble != text or not trouble:
+            outbox.report.trouble, outbox.report.status = text, status
             outbox.report.sent_at = time.time()
 
     _written(manager, write)

@@ -28,6 +28,8 @@ UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError
 
 INDEX_MISSING = "index_not_found_exception"
 INDEX_EXISTS = "resource_already_exists_exception"
+NAME_TAKEN = "invalid_alias_name_exception"
+FORBIDDEN = "security_exception"
 
 
 class ElasticsearchRefusal(Exception):

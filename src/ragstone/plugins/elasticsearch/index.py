@@ -24,15 +24,23 @@ from ragstone.index.late import check_searches, check_vectors, chunk_encodings, 
 from ragstone.plugins.elasticsearch import answers
 from ragstone.plugins.elasticsearch.answers import HAS_VECTOR, VALUE
 from ragstone.plugins.elasticsearch.filter import RENAMED, Query, translate
-from ragstone.plugins.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, Server
+from ragstone.plugins.elasticsearch.http import (
+    FORBIDDEN,
+    INDEX_EXISTS,
+    INDEX_MISSING,
+    NAME_TAKEN,
+    Server,
+)
 from ragstone.plugins.elasticsearch.mapping import (
     ALL_INDICES,
     COUNTED,
     EMBEDDING,
     LATE,
     NUMBERS,
+    PORTAL_TYPE,
     TERMS,
     TOKENS,
+    alias_name,
     bulk,
     document,
     encode_json,
@@ -90,7 +98,23 @@ class ElasticsearchIndex:
         )
         if not new:
             await self._change(collection, path)
+        if alias := alias_name(collection):
+            await self._add_alias(path, alias)
         self._made.add(path)
+
+    async def _add_alias(self, path: str, alias: str) -> None:
+        """Let other programs find an index by its alias, where that may be."""
+        refused = {NAME_TAKEN: False, FORBIDDEN: False}
+        added = await self._server.ask(
+            "PUT", f"{path}/_alias/{alias}", b"", lambda _: True, refused, writes=True
+        )
+        if not added:
+            log.warning(
+                "The index %s has no alias %s: Elasticsearch has an index of that name, or "
+                "INDEX__API_KEY may not give it.",
+                path,
+                alias,
+            )
 
     async def _check_version(self) -> None:
         if self._options.quantization == "none":
@@ -106,7 +130,8 @@ class ElasticsearchIndex:
 
     async def _change(self, collection: Collection, path: str) -> None:
         """Give an index that is there what newer versions and other settings have."""
-        body = encode_json({"properties": {NUMBERS: COUNTED}})
+        newer = {NUMBERS: COUNTED, PORTAL_TYPE: {"type": "keyword"}}
+        body = encode_json({"properties": newer})
         await self._server.ask("PUT", f"{path}/_mapping", body, lambda answer: None, writes=True)
         if changed := self._options.changeable_options():
             body = encode_json({"index": changed})

@@ -23,6 +23,9 @@ from ragstone.plugins.elasticsearch.filter import PAIRS, RENAMED, keyword
 from ragstone.plugins.elasticsearch.options import ElasticsearchOptions
 
 EMBEDDING = "embedding"
+PORTAL_TYPE = "portal_type"
+"""The type of an object of a Plone site, which is metadata elsewhere."""
+
 TERMS = "chunk_terms"
 NUMBERS = "chunk_numbers"
 """Apart from the words, whose field's length they would add to (see `bm25`)."""
@@ -35,6 +38,7 @@ LONG = "long_values"
 """JSON of what the mapping has no field for, such as keywords that are too long for Lucene."""
 
 ALL_INDICES = "ragstone-*-rag-chunks"
+DEFAULT_TENANT = "default"
 NAME_CHARACTERS = 40
 
 _HELD = {new: old for old, new in RENAMED.items()}
@@ -47,19 +51,36 @@ def index_name(collection: Collection) -> str:
 
     The prefix keeps clear of `logs-*-*` and other patterns that Elasticsearch has templates for.
     """
-    readable = re.sub(r"[^a-z0-9]+", "-", collection.id.lower())[:NAME_CHARACTERS].strip("-")
     identity = json.dumps([collection.tenant, collection.id, collection.build])
     digest = sha256(identity.encode()).hexdigest()[:32]
-    return "-".join(part for part in ("ragstone", readable, digest, "rag-chunks") if part)
+    parts = ("ragstone", _readable(collection.id), digest, "rag-chunks")
+    return "-".join(part for part in parts if part)
+
+
+def alias_name(collection: Collection) -> str:
+    """The name by which other programs find the index: the collection's, as it was called when the
+    index was made, with its tenant before it unless that is the default. Empty where these are no
+    names of an index as they stand: two tenants never share one."""
+    owner = [] if collection.tenant == DEFAULT_TENANT else [collection.tenant]
+    names = [*owner, collection.name]
+    legal = all(name == _readable(name) != "" for name in names)
+    return f"{'--'.join(names)}-rag-chunks" if legal else ""
+
+
+def _readable(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:NAME_CHARACTERS].strip("-")
 
 
 def mapping(collection: Collection, options: ElasticsearchOptions) -> dict[str, Any]:
-    """The index's mapping."""
-    keywords = [*KEYWORDS, PAIRS, "chunk_id"]
+    """The index's mapping. Ragstone does not search the texts: other programs may, by their own
+    words."""
+    keywords = [*KEYWORDS, PAIRS, PORTAL_TYPE, "chunk_id"]
     properties: dict[str, Any] = {RENAMED.get(f, f): {"type": "keyword"} for f in keywords}
     for field in ("chunk_index", "page", "version"):
         properties[field] = {"type": "integer"}
-    for field in ("parent_title", "chunk_text", "section", "metadata", LONG):
+    for field in ("parent_title", "chunk_text"):
+        properties[field] = {"type": "text"}
+    for field in ("section", "metadata", LONG):
         properties[field] = _UNSEARCHED
     for field in ("start", "end"):
         properties[field] = {"type": "long", "index": False, "doc_values": False}
@@ -88,6 +109,8 @@ def document(
             long[field] = value
     payload["metadata"] = json.dumps(payload["metadata"])
     payload[PAIRS] = [keyword(pair) for pair in tokens(chunk.metadata)]
+    if PORTAL_TYPE in chunk.metadata:
+        payload[PORTAL_TYPE] = keyword(str(chunk.metadata[PORTAL_TYPE]))
     payload["modified"] += 0.0
     payload[TERMS] = _terms(_occurrences(chunk.searchable, words))
     payload[NUMBERS] = _terms(numbers(chunk.searchable))

@@ -38,11 +38,14 @@ def job(job: Any, question: str, no_answer: str, failure: str) -> Object:
 
 def _source(source: Mapping[str, Any]) -> Object:
     metadata = source.get("metadata") or {}
+    sure = {"confidence": source["relevance"]} if source.get("relevance") else {}
     return {
+        "uid": metadata.get("uid", ""),
         "title": source.get("title", ""),
         "path": source.get("path", ""),
         "portal_type": source.get("portal_type") or metadata.get("portal_type", ""),
         "score": source.get("score", 0.0),
         "chunk_index": source.get("chunk_index", 0),
         "snippet": source.get("snippet", ""),
+        **sure,
     }

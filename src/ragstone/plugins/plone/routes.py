@@ -229,7 +229,7 @@ def _add_asking(routes: APIRouter, questions: Questions, settings: Settings) -> 
         """Ask a question: at once with `sync`, else by a job that GET asks for."""
         asked = questions.ask(body, request.url.path, caller)
         work = questions.answer(asked) if body.sync else questions.queue(asked)
-        return await json_unless_left(request, _with_address(request, work))
+        return await json_unless_left(request, _with_address(request, _as_printed(work)))
 
     @routes.get("/@rag-ask", response_model=None)
     @routes.get("/{path:path}/@rag-ask", response_model=None)
@@ -239,7 +239,7 @@ def _add_asking(routes: APIRouter, questions: Questions, settings: Settings) -> 
         request: Request, caller: Who, job_id: Annotated[Text, Query(min_length=1, max_length=200)]
     ) -> Response:
         """The answer of a job, or that it is pending."""
-        return Json(await _with_address(request, questions.poll(caller, job_id)))
+        return Json(await _with_address(request, _as_printed(questions.poll(caller, job_id))))
 
 
 def _add_status(routes: APIRouter, service: Service, settings: Settings) -> None:
@@ -381,6 +381,14 @@ def as_plone(caller: Caller) -> Principal:
         return principal
     groups = tuple(dict.fromkeys((*principal.groups, AUTHENTICATED)))
     return replace(principal, groups=groups)
+
+
+async def _as_printed(answer: Coroutine[Any, Any, Object]) -> Object:
+    """An answer without the UIDs of its sources, which only the site is told."""
+    found = await answer
+    for source in found.get("sources", ()):
+        del source["uid"]
+    return found
 
 
 async def _with_address(request: Request, body: Coroutine[Any, Any, Object]) -> Object:

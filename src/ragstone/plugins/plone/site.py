@@ -37,6 +37,14 @@ LONGEST_TYPE = 200
 _UID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
+class UnknownObject(InputError):
+    code = "unknown_object"
+    status = 404
+
+    def __init__(self, uid: str) -> None:
+        super().__init__(f"The site has no object {uid!r} that is indexed. Check the UID.")
+
+
 class PloneSite:
     """Fetches from the site of the settings; one run at a time, of all of it or of a part."""
 
@@ -55,10 +63,13 @@ class PloneSite:
 
     async def index(self, uid: str, queue: bool, portal_type: str = "") -> Object:
         """Fetch one object and index it, or queue that; one that is gone is forgotten. A site that
-        chooses by itself what is indexed says the object's `portal_type`."""
+        chooses by itself what is indexed says the object's `portal_type`. Raises UnknownObject for
+        one that neither the site nor the collection has."""
         async with aclosing(self._client()) as client:
             done = await self._sync(client, portal_type).one(uid, wait=not queue)
         if not done.total:
+            if not done.deleted:
+                raise UnknownObject(uid)
             return {"status": "removed", "uid": uid}
         if done.failed:
             return {"status": "failed", "uid": uid, "error": done.failed[0].reason}

@@ -230,18 +230,12 @@ class PloneSync:
     async def _forget_gone(
         self, known: Known, wanted: Sequence[Summary], site: _Listed, below: str, done: Synced
     ) -> Synced:
-        """Delete documents of objects that the site no longer has, or has elsewhere."""
-        paths = {item.uid: self._path(item) for item in wanted}
-        moved = [
-            document
-            for uid, path in paths.items()
-            for document in known.get(uid, ())
-            if document.path != path
-        ]
+        """Delete documents of objects that the site no longer has."""
+        there = {item.uid for item in wanted}
         missing = [
             uid
             for uid, documents in known.items()
-            if uid not in paths and all(_is_below(item.source, below) for item in documents)
+            if uid not in there and all(_is_below(item.source, below) for item in documents)
         ]
         # What is listed, but of another type now, is surely none of the collection's.
         unlisted = [uid for uid in missing if uid not in site.objects]
@@ -252,7 +246,7 @@ class PloneSync:
             note = f"{len(kept):,} objects that the site does not list are there, and were kept."
             done = replace(done, notes=(*done.notes, note))
         gone = [item for uid in missing if uid not in kept for item in known[uid]]
-        return replace(done, deleted=await self._delete([*moved, *gone]))
+        return replace(done, deleted=await self._delete(gone))
 
     async def _still_there(self, known: Known, uids: Sequence[str]) -> set[str]:
         """Those of the objects that can be viewed though they are not listed, as while the site's
@@ -285,7 +279,8 @@ class PloneSync:
         wait: bool = True,
     ) -> Synced:
         """Fetch objects and hand them over. What cannot be had, and is elsewhere or for others
-        now, is forgotten: old permissions must not outlast it."""
+        now, is forgotten: old permissions must not outlast it. What has only moved is found at its
+        old place until it is at its new one, for which is always waited."""
         async with self._turn:
             known = await self._list_known()
             fetched = await self._fetch(some, places)
@@ -293,6 +288,7 @@ class PloneSync:
             failed = list(done.failed)
             same = 0
             old: list[Document] = []
+            moved: dict[str, list[Document]] = {}
             try:
                 for item in some:
                     documents = known.get(item.uid, ())
@@ -311,14 +307,21 @@ class PloneSync:
                         failed.append(FileFailure(item.address[:500], error.message))
                         old += unlike
                     else:
+                        same_readers = [doc for doc in unlike if _is_for(doc, ready.allowed)]
+                        if same_readers:
+                            moved[ready.path] = same_readers
                         # Nobody sees how a job ends that is not waited for.
-                        old += [doc for doc in unlike if not wait or doc.path != ready.path]
+                        old += [
+                            doc
+                            for doc in unlike
+                            if doc not in same_readers and (not wait or doc.path != ready.path)
+                        ]
             except BaseException:
                 for hand in handed.values():
                     self._spool.drop(hand.file)
                 raise
             deleted = await self._delete(old)
-            end = await self._ingest(tuple(handed.values()), wait)
+            end = await self._ingest(tuple(handed.values()), wait or bool(moved))
             if end.error:
                 raise Unavailable(f"The objects could not be indexed: {end.error}")
             broken = {failure.path for failure in end.failed}
@@ -328,7 +331,14 @@ class PloneSync:
                 for document in known.get(str(handed[path].metadata["uid"]), ())
                 if document.version and not _is_for(document, handed[path].allowed)
             ]
-            deleted += await self._delete(stale)
+            # Where two changed places, each has replaced what the other one left.
+            left = [
+                doc
+                for path in moved.keys() - broken
+                for doc in moved[path]
+                if doc.path not in handed
+            ]
+            deleted += await self._delete([*stale, *left])
         return replace(
             done,
             seen=done.seen + len(some),

@@ -294,6 +294,34 @@ async def test_given_one_object_then_it_is_indexed_or_forgotten(
     assert await paths(ragstone) == []
 
 
+@pytest.mark.conforms("Plone", "Indexing", "A page that moves is found at once")
+async def test_given_an_object_that_moves_then_it_is_found_before_anything_else_is_done(
+    ragstone: Ragstone, site: PloneServer, tmp_path: Path
+) -> None:
+    async with aclosing(PloneClient(a_setting(site))) as client:
+        sync = PloneSync(ragstone, client, a_setting(site), tmp_path / "data")
+        await sync.one("contact")
+        site.add("contact", "/about/contact", text={"data": "<p>We open at nine.</p>"})
+        moved = await sync.one("contact", wait=False)
+        assert (moved.deleted, await paths(ragstone)) == (1, ["/about/contact"])
+        site.add("contact", "/internal/contact", review_state="private")
+        await sync.one("contact", wait=False)
+        assert await paths(ragstone, Principal()) == []
+
+
+async def test_given_objects_that_change_places_then_both_are_found(
+    ragstone: Ragstone, site: PloneServer, tmp_path: Path
+) -> None:
+    site.add("about", "/about", text={"data": "<p>Ost is a harbour.</p>"})
+    await synced(ragstone, site, tmp_path)
+    site.add("about", "/contact", text={"data": "<p>Ost is a harbour.</p>"})
+    site.add("contact", "/about", text={"data": "<p>We open at nine on Mondays.</p>"})
+    await synced(ragstone, site, tmp_path)
+    assert await paths(ragstone, Principal()) == ["/about", "/contact", "/files/paper"]
+    turn = await asked(ragstone, "When do you open on Mondays?")
+    assert turn.passages[0].hit.chunk.path == "/about"
+
+
 async def test_given_a_file_elsewhere_then_it_is_not_fetched(
     ragstone: Ragstone, site: PloneServer, tmp_path: Path
 ) -> None:

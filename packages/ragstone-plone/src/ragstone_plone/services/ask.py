@@ -9,9 +9,7 @@ from urllib.parse import unquote
 from plone import api
 from zExceptions import BadRequest, Unauthorized
 
-from ragstone_plone.changes import site_outbox
 from ragstone_plone.permissions import object_at, viewable
-from ragstone_plone.sender import SENDER
 from ragstone_plone.services.base import RagService, flag, text
 from ragstone_plone.settings import RagSettings
 
@@ -26,16 +24,28 @@ class _Answers(RagService):
     name = "@rag-ask"
 
     def permitted(self, found: dict[str, Any]) -> dict[str, Any] | None:
-        """An answer of Ragstone's, if the visitor may view every source of it now; else None.
+        """An answer of Ragstone's, if the visitor may view every source of it now, with the place
+        where each is now; else None.
 
-        Ragstone learns of a change after its commit. Until it has indexed that, its permissions are
-        those of before: Plone's own are asked here.
+        Ragstone learns of a change after its commit. Until it has indexed that, its permissions
+        and paths are those of before: Plone's own are asked here.
         """
+        sources = []
         for source in found.get("sources") or ():
-            obj = object_at(self.site, str(source.get("path", "")))
+            told = {name: value for name, value in source.items() if name != "uid"}
+            path = self.current_path(str(source.get("uid") or ""))
+            obj = None if path is None else object_at(self.site, path)
             if obj is None or not viewable(obj):
                 return None
-        return found
+            sources.append({**told, "path": path})
+        return {**found, "sources": sources} if sources else found
+
+    def current_path(self, uid: str) -> str | None:
+        """Where the object of a UID is now, below the site; None if the site has it no more."""
+        catalog = api.portal.get_tool("portal_catalog")
+        brains = catalog.unrestrictedSearchResults(UID=uid) if uid else ()
+        root = "/".join(self.site.getPhysicalPath())
+        return (brains[0].getPath().removeprefix(root) or "/") if brains else None
 
     def withheld(self, settings: RagSettings, found: dict[str, Any]) -> dict[str, Any]:
         """The answer without what the visitor may not view."""
@@ -48,11 +58,6 @@ class _Answers(RagService):
         if found.get("status") == "failed":
             return {**found, "answer": settings.error_message, "sources": []}
         return found
-
-    def wake(self) -> None:
-        """Tell Ragstone now what it has not been told."""
-        if site_outbox() is not None:
-            SENDER.wake(self.site._p_jar.db(), self.site.getPhysicalPath())
 
 
 NO_ANSWER = "The documents do not hold an answer to this question."

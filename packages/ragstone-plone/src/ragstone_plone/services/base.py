@@ -10,7 +10,9 @@ from plone import api
 from plone.restapi.services import Service
 from zExceptions import BadRequest
 
+from ragstone_plone.changes import site_outbox
 from ragstone_plone.ragstone import RagstoneError, visitor_call
+from ragstone_plone.sender import SENDER
 from ragstone_plone.settings import RagSettings, read_settings
 from ragstone_plone.visitor import visitor
 
@@ -76,6 +78,11 @@ class RagService(Service):
                 raise NotAnswered(error.status, NAMES[error.status], str(error)) from error
             log.warning("Ragstone did not answer %s: %s", self.name, error)
             raise NotAnswered(503, "ServiceUnavailable", settings.error_message) from error
+
+    def wake(self) -> None:
+        """Tell Ragstone now what it has not been told."""
+        if site_outbox() is not None:
+            SENDER.wake(self.site._p_jar.db(), self.site.getPhysicalPath())
 
 
 def text(found: dict[str, Any], name: str, most: int, default: str = "") -> str:

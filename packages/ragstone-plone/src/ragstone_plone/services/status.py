@@ -8,8 +8,10 @@ from plone import api
 
 from ragstone_plone.changes import site_outbox
 from ragstone_plone.permissions import INDEX
-from ragstone_plone.services.base import NotAnswered, RagService
+from ragstone_plone.ragstone import RagstoneError, visitor_call
+from ragstone_plone.services.base import RagService
 from ragstone_plone.settings import read_settings
+from ragstone_plone.visitor import visitor
 
 OFF = {
     "index_name": "plone-rag-chunks",
@@ -18,6 +20,11 @@ OFF = {
     "parent_count": 0,
     "dimensions": 0,
 }
+
+
+DISPROVED = (0, 401, 403)
+"""Statuses of calls that could not reach Ragstone, or were not believed to be the site's: one that
+was answered just now shows that this is over."""
 
 
 class Status(RagService):
@@ -30,9 +37,10 @@ class Status(RagService):
         trouble = ""
         if settings is not None and enabled:
             try:
-                found |= self.call(settings, "status")
-            except NotAnswered as error:
-                trouble = settings.trouble or str(error)
+                who = visitor(self.site, self.request, settings.secret)
+                found |= visitor_call(settings, who, "status")
+            except RagstoneError as error:
+                trouble = str(error)
         if not api.user.has_permission(INDEX, obj=self.site):
             return found
         return {**found, **self._for_those_who_index(trouble)}
@@ -42,4 +50,8 @@ class Status(RagService):
         if noted is None:
             return {"trouble": trouble}
         _, outbox = noted
-        return {"waiting": len(outbox), "trouble": trouble or outbox.report.trouble}
+        report = outbox.report
+        if report.trouble and not trouble:
+            self.wake()
+            trouble = "" if report.status in DISPROVED or not len(outbox) else report.trouble
+        return {"waiting": len(outbox), "trouble": trouble}
