@@ -382,7 +382,7 @@ class Confluence(CloudService):
                 id = asked.query["id"]
                 return Answer({"type": "group", "name": id.removesuffix("-id"), "id": id})
             case ["group", id, "membersByGroupId"]:
-                rows = [self.describe_user(name) for name in self.members[id]]
+                rows = [self.describe_user(name) for name in self.members.get(id, [])]
                 return Answer({"results": rows, "start": 0, "limit": 200, "size": len(rows)})
             case ["user"]:
                 return Answer(self.describe_user(asked.query["accountId"]))
