@@ -107,7 +107,8 @@ class CloudService(ABC):
         """A page of a listing that leads to a link."""
 
     def note(self, number: int) -> None:
-        """Something of this text has changed."""
+        """Remember that something of this text has changed."""
+        return
 
     def fetch(self, number: int) -> str:
         """The content, which is read."""
@@ -138,6 +139,12 @@ def serve(service: CloudService) -> Iterator[None]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            self.answer()
+
+        def do_POST(self) -> None:
+            self.answer()
+
+        def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             url = urlsplit(self.path)
             query = {name: values[-1] for name, values in parse_qs(url.query).items()}
@@ -150,8 +157,6 @@ def serve(service: CloudService) -> Iterator[None]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(sent)
-
-        do_POST = do_GET
 
         def log_message(self, format: str, *arguments: object) -> None:
             return
@@ -315,6 +320,23 @@ class Graph(CloudService):
         }
 
 
+class Atlassian(CloudService):
+    """A product of a site whose accounts are known by their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.members = {"staff-id": ["ada", "bob", "cleo"], "hr-id": ["bob", "dan"]}
+        self.hidden_mails: set[str] = set()
+
+    def close(self, number: int) -> None:
+        self.share(number, "zoe")
+
+    def refuses(self, asked: Asked) -> bool:
+        """Whether who asks has not signed in."""
+        login = base64.b64encode(f"bot@x.org:{PASSWORD}".encode()).decode()
+        return self.is_expired or asked.headers.get("authorization") != f"Basic {login}"
+
+
 def make_grant(name: str) -> dict[str, Any]:
     """A permission of an account."""
     user = {"id": f"id-{name}", "displayName": name.title(), "email": f"{name}@x.org"}
@@ -323,7 +345,7 @@ def make_grant(name: str) -> dict[str, Any]:
     return {"id": f"permission-{name}", "roles": ["read"], "grantedToV2": granted}
 
 
-class Confluence(CloudService):
+class Confluence(Atlassian):
     """A space `HOUSE`, whose viewers are the group `staff`, with Ada and Bob in it."""
 
     kind = "confluence"
@@ -331,13 +353,11 @@ class Confluence(CloudService):
     def __init__(self) -> None:
         super().__init__()
         self.viewers = [("group", "staff-id")]
-        self.members = {"staff-id": ["ada", "bob", "cleo"], "hr-id": ["bob", "dan"]}
         self.ancestors: dict[int, list[str]] = {}
         self.others: dict[str, Sequence[str]] = {}
         """Readers of what is no page, such as folders, by its id."""
         self.attachments: dict[int, int] = {}
         """The pages of texts that are attached to one."""
-        self.hidden_mails: set[str] = set()
 
     @property
     def options(self) -> dict[str, str]:
@@ -350,17 +370,13 @@ class Confluence(CloudService):
             return f"HOUSE/Room {page} {page}/{number}.txt"
         return f"HOUSE/Room {number} {number}.html"
 
-    def close(self, number: int) -> None:
-        self.share(number, "zoe")
-
     def list_rows(self, rows: list[Any], link: str) -> dict[str, Any]:
         return {"results": rows, "_links": {"next": link}}
 
     def answer(self, asked: Asked) -> Answer:
-        login = base64.b64encode(f"bot@x.org:{PASSWORD}".encode()).decode()
         if asked.path.startswith("/download/"):
             return Answer(self.fetch(int(asked.path.rpartition("/")[2])))
-        if self.is_expired or asked.headers.get("authorization") != f"Basic {login}":
+        if self.refuses(asked):
             return Answer({"message": "Basic authentication failed."}, 401)
         path = asked.path.removeprefix("/wiki")
         base = {"base": f"{self.address}/wiki"}
@@ -377,7 +393,11 @@ class Confluence(CloudService):
             return Answer({"results": told, "_links": base})
         if path == "/rest/api/content/search":
             return self.search(asked)
-        match path.split("/")[3:]:
+        parts = path.split("/")[3:]
+        return self.answer_people(parts, asked) or self.answer_content(parts, asked)
+
+    def answer_people(self, parts: Sequence[str], asked: Asked) -> Answer | None:
+        match parts:
             case ["group", "by-id"]:
                 id = asked.query["id"]
                 return Answer({"type": "group", "name": id.removesuffix("-id"), "id": id})
@@ -386,6 +406,10 @@ class Confluence(CloudService):
                 return Answer({"results": rows, "start": 0, "limit": 200, "size": len(rows)})
             case ["user"]:
                 return Answer(self.describe_user(asked.query["accountId"]))
+        return None
+
+    def answer_content(self, parts: Sequence[str], asked: Asked) -> Answer:
+        match parts:
             case ["pages", id] if int(id) in self.texts:
                 assert asked.query["body-format"] == "storage"
                 text = f"<p>{self.fetch(int(id))}</p>"
@@ -452,3 +476,166 @@ class Confluence(CloudService):
     def describe_user(self, name: str) -> dict[str, Any]:
         mail = "" if name in self.hidden_mails else f"{name.title()}@x.org"
         return {"type": "known", "accountId": name, "accountType": "atlassian", "email": mail}
+
+
+def describe_account(name: str) -> dict[str, Any]:
+    """An account as Jira has it."""
+    told = {"accountId": name, "accountType": "atlassian", "displayName": name.title()}
+    return {**told, "emailAddress": f"{name.title()}@x.org", "active": True}
+
+
+def hold(kind: str, parameter: str = "", value: str = "") -> dict[str, Any]:
+    """Whom a right is given to."""
+    return {"type": kind, "parameter": parameter, "value": value or parameter}
+
+
+class Jira(Atlassian):
+    """A project `HOUSE`, which the role 10002 may browse: the group `staff`, with Ada and Bob.
+
+    A text is an issue of a security level of its own, whose members are its readers.
+    """
+
+    kind = "jira"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.browsing = [hold("projectRole", "10002")]
+        self.actors: list[dict[str, Any]] = [
+            {
+                "id": 1,
+                "type": "atlassian-group-role-actor",
+                "actorGroup": {"name": "staff", "groupId": "staff-id"},
+            }
+        ]
+        self.levels: dict[int, list[dict[str, Any]]] = {}
+        """Further members of levels of texts."""
+        self.has_scheme = True
+        self.shows_level = True
+        self.comments: list[dict[str, Any]] = []
+        self.attachments: dict[int, int] = {}
+        """The issues of texts that are attached to one."""
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {"url": self.address, "user": "bot@x.org", "token": SECRET, "projects": "HOUSE"}
+
+    def path(self, number: int) -> str:
+        if number in self.attachments:
+            return f"HOUSE/HOUSE-{self.attachments[number]}/plan {number}.txt"
+        return f"HOUSE/HOUSE-{number}.html"
+
+    def list_rows(self, rows: list[Any], link: str) -> dict[str, Any]:
+        return {"issues": rows, "_links": {"next": link}}
+
+    def answer(self, asked: Asked) -> Answer:
+        if asked.path.startswith("/download/"):
+            return Answer(self.fetch(int(asked.path.rpartition("/")[2])))
+        if self.refuses(asked):
+            return Answer({"message": "Basic authentication failed."}, 401)
+        parts, start = asked.path.split("/")[4:], asked.query.get("startAt", "")
+        return (
+            self.answer_rights(parts, start)
+            or self.answer_people(parts, asked, start)
+            or self.answer_content(parts, asked, start)
+        )
+
+    def answer_rights(self, parts: Sequence[str], start: str) -> Answer | None:
+        match parts:
+            case ["project", "search"]:
+                return Answer(self.list_values([{"id": "1", "key": "HOUSE"}], start))
+            case ["project", "HOUSE"]:
+                return Answer({"id": "1", "key": "HOUSE", "name": "House"})
+            case ["project", "HOUSE", "permissionscheme"]:
+                told = [
+                    {"id": n, "holder": holder, "permission": permission}
+                    for permission, holders in (
+                        ("BROWSE_PROJECTS", self.browsing),
+                        ("CREATE_ISSUES", [hold("anyone")]),
+                    )
+                    for n, holder in enumerate(holders)
+                ]
+                return Answer({"id": 10000, "name": "Usual", "permissions": told})
+            case ["project", "HOUSE", "role", "10002"]:
+                return Answer({"id": 10002, "name": "Members", "actors": self.actors})
+            case ["project", "HOUSE", "issuesecuritylevelscheme"] if self.has_scheme:
+                return Answer({"id": 10001, "name": "Levels", "levels": []})
+            case ["issuesecurityschemes", "10001", "members"]:
+                return Answer(self.list_values(self.list_members(), start))
+        return None
+
+    def answer_people(self, parts: Sequence[str], asked: Asked, start: str) -> Answer | None:
+        match parts:
+            case ["group", "member"]:
+                rows = list(map(describe_account, self.members.get(asked.query["groupId"], [])))
+                return Answer(self.list_values(rows, start))
+            case ["group", "bulk"]:
+                id = asked.query["groupId"]
+                row = {"groupId": id, "name": id.removesuffix("-id")}
+                return Answer(self.list_values([row], start))
+            case ["user"]:
+                return Answer(describe_account(asked.query["accountId"]))
+        return None
+
+    def answer_content(self, parts: Sequence[str], asked: Asked, start: str) -> Answer:
+        match parts:
+            case ["search", "jql"]:
+                return self.search(asked)
+            case ["issue", id] if int(id) in self.texts:
+                return Answer(self.describe_issue(int(id)))
+            case ["issue", _, "comment"]:
+                rows, _ = self.page(self.comments, start)
+                told = {"startAt": int(start or 0), "total": len(self.comments)}
+                return Answer({**told, "maxResults": PER_PAGE, "comments": rows})
+            case ["attachment", "content", id]:
+                return Answer("", 303, {"Location": f"{self.address}/download/{id}"})
+        return Answer({"errorMessages": ["It does not exist."], "errors": {}}, 404)
+
+    def list_values(self, rows: Sequence[Any], start: str) -> dict[str, Any]:
+        page, further = self.page(rows, start)
+        told = {"startAt": int(start or 0), "maxResults": PER_PAGE, "total": len(rows)}
+        return {**told, "isLast": not further, "values": page}
+
+    def list_members(self) -> list[dict[str, Any]]:
+        members = []
+        for number, text in self.texts.items():
+            holders = [hold("user", name) for name in text.readers if ":" not in name]
+            groups = [name[6:] for name in text.readers if name.startswith("group:")]
+            holders += [hold("group", name, f"{name}-id") for name in groups]
+            holders += self.levels.get(number, [])
+            members += [
+                {"id": str(n), "issueSecurityLevelId": str(number), "holder": holder}
+                for n, holder in enumerate(holders)
+            ]
+        return members
+
+    def search(self, asked: Asked) -> Answer:
+        assert asked.query["jql"] == 'project = "HOUSE" ORDER BY created', asked.query
+        numbers = [number for number in sorted(self.texts) if number not in self.attachments]
+        rows, further = self.page(numbers, asked.query.get("nextPageToken", ""))
+        token = {"nextPageToken": further} if further else {}
+        return Answer({"issues": [self.describe(n) for n in rows], "isLast": not further, **token})
+
+    def describe(self, number: int) -> dict[str, Any]:
+        text = self.texts[number]
+        attached = [n for n, issue in self.attachments.items() if issue == number]
+        fields: dict[str, Any] = {
+            "summary": f"Room {number}",
+            "updated": f"2026-03-01T10:00:{text.version:02}.000+0000",
+            "reporter": describe_account("ada"),
+            "assignee": None,
+            "attachment": [{"id": str(n), "filename": "plan.txt", "size": 9} for n in attached],
+        }
+        if self.shows_level:
+            fields["security"] = {"id": str(number), "name": "Level"} if text.readers else None
+        return {"id": str(number), "key": f"HOUSE-{number}", "fields": fields}
+
+    def describe_issue(self, number: int) -> dict[str, Any]:
+        fields = {
+            "summary": f"Room {number}",
+            "status": {"name": "In progress"},
+            "labels": ["green", "large"],
+            "assignee": describe_account("bob"),
+            "reporter": None,
+        }
+        rendered = {"description": f"<p>{self.fetch(number)}</p>"}
+        return {"id": str(number), "fields": fields, "renderedFields": rendered}

@@ -9,27 +9,36 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.core.errors import InputError, SourceUnavailable
+from ragstone.core.errors import SourceUnavailable
 from ragstone.core.sync import SourceRun
 from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options, open_options
+from ragstone.ingest.sources.options import open_options
 from ragstone.plugins.sources import cloud
 from ragstone.ports.sources import ItemSource, SourceParts
-from tests.ingest.sources.cloud_services import Answer, CloudService, Confluence, Graph, serve
+from tests.ingest.sources.cloud_services import Answer, CloudService, Confluence, Graph, Jira, serve
 from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 
-SERVICES = {"sharepoint": Graph, "confluence": Confluence}
+SERVICES = {"sharepoint": Graph, "confluence": Confluence, "jira": Jira}
 
-LISTINGS = {"sharepoint": "/v1.0/drives", "confluence": "/wiki/rest/api/content/search"}
+LISTINGS = {
+    "sharepoint": "/v1.0/drives",
+    "confluence": "/wiki/rest/api/content/search",
+    "jira": "/rest/api/3/search/jql",
+}
 """How the paths of listings begin."""
 
-DOWNLOADS = {"sharepoint": "/download/", "confluence": "/wiki/api/v2/pages"}
+DOWNLOADS = {
+    "sharepoint": "/download/",
+    "confluence": "/wiki/api/v2/pages",
+    "jira": "/rest/api/3/issue/",
+}
 """How the paths of texts begin."""
 
 EXPIRED = {
     "sharepoint": 'it refuses the credentials ("AADSTS7000222: The provided client secret '
     "keys for app \\'app\\' are expired.\")",
+    "jira": "it refuses the user or the password (401): 'Basic authentication failed.'",
     "confluence": "it refuses the user or the password (401): 'Basic authentication failed.'",
 }
 
@@ -88,7 +97,7 @@ async def test_what_changes_in_a_service_changes_here(
     texts = "\n".join(await synced.texts("user:ada@x.org"))
 
     assert counts(first) == (5, 0, 0, 0, 0)
-    assert readers == dict.fromkeys(range(1, 6), {"user:ada@x.org"})
+    assert readers == {number: {"user:ada@x.org"} for number in range(1, 6)}
     assert counts(second) == (0, 0, 0, 0, 0)
     assert counts(third) == (1, 1, 0, 1, 0)
     assert sorted(service.fetched) == [1, 2, 2, 3, 4, 5, 6]
@@ -224,4 +233,4 @@ async def test_without_rights_an_item_is_for_the_readers_of_the_source(
         readers = await find_readers(synced, service)
 
     assert counts(run) == (5, 0, 0, 0, 0)
-    assert readers == dict.fromkeys(range(1, 6), {"group:staff"})
+    assert readers == {number: {"group:staff"} for number in range(1, 6)}

@@ -10,6 +10,7 @@ PLUGIN = Plugin(
             "feed": Extension(f"{__name__}.feed:FEED"),
             "git": Extension(f"{__name__}.git:GIT"),
             "imap": Extension(f"{__name__}.imap:IMAP", extra="imap"),
+            "jira": Extension(f"{__name__}.jira:JIRA"),
             "mediawiki": Extension(f"{__name__}.mediawiki:MEDIAWIKI"),
             "s3": Extension(f"{__name__}.s3:S3", extra="s3"),
             "sftp": Extension(f"{__name__}.sftp:SFTP", extra="sftp"),
