@@ -255,7 +255,7 @@ class Graph(CloudService):
     def sign_in(self, asked: Asked) -> Answer:
         form = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
         if self.is_expired or form.get("client_secret") != PASSWORD:
-            reason = "AADSTS7000222: The provided client secret keys for app 'app' are expired."
+            reason = "AADSTS7000222: The client secret is expired."
             return Answer({"error": "invalid_client", "error_description": reason}, 401)
         assert form["grant_type"] == "client_credentials", form
         return Answer({"token_type": "Bearer", "expires_in": 3599, "access_token": self.token})
@@ -450,9 +450,10 @@ class Confluence(Atlassian):
         if number in self.attachments:
             page = self.attachments[number]
             container = {"id": str(page), "type": "page", "title": f"Room {page}"}
-            told = {"id": f"att{number}", "type": "attachment", "title": f"{number}.txt"}
-            return {**told, "version": version, "container": container, "_links": links}
-        told: dict[str, Any] = {"id": str(number), "type": "page", "title": f"Room {number}"}
+            told: dict[str, Any] = {"id": f"att{number}", "type": "attachment"}
+            told |= {"title": f"{number}.txt", "container": container}
+        else:
+            told = {"id": str(number), "type": "page", "title": f"Room {number}"}
         told |= {"version": version, "_links": links}
         if "ancestors" in expand:
             told["ancestors"] = [{"id": id} for id in self.ancestors.get(number, [])]

@@ -3,7 +3,7 @@
 The services are imitated after their public documentation (`cloud_services`); no real one was met.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -19,7 +19,11 @@ from tests.ingest.sources.cloud_services import Answer, CloudService, Confluence
 from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 
-SERVICES = {"sharepoint": Graph, "confluence": Confluence, "jira": Jira}
+SERVICES: dict[str, Callable[[], CloudService]] = {
+    "sharepoint": Graph,
+    "confluence": Confluence,
+    "jira": Jira,
+}
 
 LISTINGS = {
     "sharepoint": "/v1.0/drives",
@@ -36,10 +40,11 @@ DOWNLOADS = {
 """How the paths of texts begin."""
 
 EXPIRED = {
-    "sharepoint": 'it refuses the credentials ("AADSTS7000222: The provided client secret '
-    "keys for app \\'app\\' are expired.\")",
-    "jira": "it refuses the user or the password (401): 'Basic authentication failed.'",
-    "confluence": "it refuses the user or the password (401): 'Basic authentication failed.'",
+    "sharepoint": "it refuses the credentials ('AADSTS7000222: The client secret is expired.')",
+    **dict.fromkeys(
+        ("confluence", "jira"),
+        "it refuses the user or the password (401): 'Basic authentication failed.'",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""Issues of Jira are for those who may browse the project and are let in by its level, and no others.
+"""Issues of Jira are for those who may browse the project and are let in by its level alone.
 
 Jira is imitated after its public documentation (`cloud_services`); no real one was met.
 """
@@ -87,7 +87,6 @@ async def test_a_security_level_keeps_out_whom_it_does_not_name(
     jira.browsing = browsing
     jira.share(1, "zoe")
     jira.levels = {1: level}
-    readers = readers if EVERYONE not in readers else {EVERYONE}
     await synced.sync()
 
     found = await find_readers(synced, jira)
@@ -137,11 +136,15 @@ async def test_an_issue_is_read_with_its_fields_and_the_comments_that_all_may_se
     synced: SyncedCollection, jira: Jira
 ) -> None:
     said = {"author": describe_account("bob"), "created": "2026-03-02T09:00:00.000+0000"}
+    kept: list[dict[str, Any]] = [
+        {},
+        {"visibility": {"type": "role", "value": "Admins"}},
+        {"jsdPublic": False},
+        {},
+    ]
     jira.comments = [
         {**said, "id": str(n), "renderedBody": f"<p>It is remark {n}.</p>", **further}
-        for n, further in enumerate(
-            [{}, {"visibility": {"type": "role", "value": "Admins"}}, {"jsdPublic": False}, {}]
-        )
+        for n, further in enumerate(kept)
     ]
     await synced.sync()
     text = "\n".join(await synced.texts("group:staff"))

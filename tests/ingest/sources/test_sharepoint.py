@@ -3,7 +3,7 @@
 Graph is imitated after its public documentation (`cloud_services`); no real one was met.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +135,16 @@ def count_rights(graph: Graph) -> int:
 async def test_rights_are_asked_for_again_only_where_they_may_have_changed(
     synced: SyncedCollection, graph: Graph
 ) -> None:
-    counted = []
-    for change in (
+    changes: list[Callable[[], object]] = [
         lambda: None,
         lambda: None,
         lambda: graph.share(1, "bob"),
         lambda: graph.move("Halls"),
         lambda: graph.root_grants.append(grant(ADA)),
         lambda: setattr(graph, "forgets", True),
-    ):
+    ]
+    counted = []
+    for change in changes:
         change()
         run = await synced.sync()
         assert run.state == "done", run.error

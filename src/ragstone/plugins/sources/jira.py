@@ -156,13 +156,15 @@ class Jira(CloudSource):
         ]
         # Who may see the one may see the other, so that what is not there is not hidden either.
         levels = await self._ask_if_there(f"{self._place}/issuesecuritylevelscheme")
-        self._levels = None if levels is None else {}
+        self._levels = None
         if levels is not None:
+            members: dict[str, _Holders] = {}
             place = f"/rest/api/3/issuesecurityschemes/{levels.get('id')}/members?expand=all"
             async for page in self._api.ask_pages(place, "values", find_next):
                 for row in page["values"]:
-                    holders = self._levels.setdefault(str(row.get("issueSecurityLevelId")), [])
-                    holders.append(dig(row, "holder", default={}))
+                    level = members.setdefault(str(row.get("issueSecurityLevelId")), [])
+                    level.append(dig(row, "holder", default={}))
+            self._levels = members
 
     async def _ask_if_there(self, path: str) -> dict[str, Any] | None:
         try:
