@@ -6,14 +6,19 @@ that end, and what a test says that goes wrong.
 
 import base64
 import json
+import re
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
 
@@ -52,8 +57,8 @@ class Text:
 
 
 class CloudService(ABC):
-    """What the services have in common. `troubles` are what is answered once to paths that begin
-    so, `fetched` the texts that were read."""
+    """What the services have in common. `troubles` are what is answered once to paths that match,
+    `fetched` the texts that were read."""
 
     kind: str
 
@@ -64,6 +69,11 @@ class CloudService(ABC):
         self.asked: list[str] = []
         self.troubles: list[tuple[str, Answer]] = []
         self.is_expired = False
+
+    @property
+    def secret(self) -> str:
+        """What the variable of the server holds."""
+        return PASSWORD
 
     @property
     @abstractmethod
@@ -119,7 +129,7 @@ class CloudService(ABC):
         """The answer to a request, or what a test has in its place."""
         self.asked.append(asked.path)
         for number, (path, trouble) in enumerate(self.troubles):
-            if asked.path.startswith(path):
+            if re.match(path, asked.path):
                 del self.troubles[number]
                 return trouble
         return self.answer(asked)
@@ -640,3 +650,177 @@ class Jira(Atlassian):
         }
         rendered = {"description": f"<p>{self.fetch(number)}</p>"}
         return {"id": str(number), "fields": fields, "renderedFields": rendered}
+
+
+FOLDER = "application/vnd.google-apps.folder"
+
+
+class Drive(CloudService):
+    """Files in a folder `Rooms` of My Drive, or of a shared drive; `kinds` are media types of
+    those that are no files of text."""
+
+    kind = "drive"
+
+    def __init__(self, shared: str = "") -> None:
+        super().__init__()
+        self.shared = shared
+        self.private_key = rsa.generate_private_key(65_537, 2_048)
+        self.changes: list[str] = []
+        self.folder = "Rooms"
+        self.grants: list[dict[str, Any]] = []
+        """Further permissions of every file, as Drive has them."""
+        self.members: list[dict[str, Any]] = []
+        self.entries: list[dict[str, Any]] = []
+        """Further files and folders."""
+        self.kinds: dict[int, str] = {}
+        self.is_incomplete = False
+        self.forgets = False
+
+    @property
+    def secret(self) -> str:
+        pem = self.private_key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        return json.dumps(
+            {
+                "type": "service_account",
+                "client_email": "ragstone@house.iam.gserviceaccount.com",
+                "private_key": pem.decode(),
+                "token_uri": f"{self.address}/token",
+            }
+        )
+
+    @property
+    def options(self) -> dict[str, str]:
+        drive = {"drive": self.shared} if self.shared else {}
+        return {"key": SECRET, "user": "ada@x.org", "api": f"{self.address}/drive/v3", **drive}
+
+    def path(self, number: int) -> str:
+        return f"{self.folder}/{number}.txt"
+
+    def list_rows(self, rows: list[Any], link: str) -> dict[str, Any]:
+        return {"files": rows, "nextPageToken": link}
+
+    def note(self, number: int) -> None:
+        self.changes.append(f"file-{number}")
+
+    def move(self, folder: str) -> None:
+        """Give the folder another name."""
+        self.folder = folder
+        self.changes.append("folder-1")
+
+    def answer(self, asked: Asked) -> Answer:
+        if asked.path == "/token":
+            return self.sign_in(asked)
+        if asked.headers.get("authorization") != "Bearer ya29.token":
+            return Answer({"error": {"code": 401, "message": "Invalid Credentials"}}, 401)
+        parts, token = asked.path.split("/")[3:], asked.query.get("pageToken", "")
+        return self.answer_drive(parts, token) or self.answer_files(parts, asked, token)
+
+    def answer_drive(self, parts: Sequence[str], token: str) -> Answer | None:
+        match parts:
+            case ["about"]:
+                return Answer({"kind": "drive#about"})
+            case ["drives", id] if id == self.shared:
+                return Answer({"kind": "drive#drive"})
+            case ["changes", "startPageToken"]:
+                return Answer({"startPageToken": str(len(self.changes))})
+            case ["changes"]:
+                return self.answer_changes(token)
+        return None
+
+    def answer_files(self, parts: Sequence[str], asked: Asked, token: str) -> Answer:
+        match parts:
+            case ["files"]:
+                rows, further = self.page(self.list_files(asked.query), token)
+                told = {"nextPageToken": further} if further else {}
+                return Answer({**told, "incompleteSearch": self.is_incomplete, "files": rows})
+            case ["files", id, "permissions"]:
+                rows, further = self.page(self.list_grants(id), token)
+                told = {"nextPageToken": further} if further else {}
+                return Answer({**told, "permissions": rows})
+            case ["files", id]:
+                assert asked.query["alt"] == "media", asked.query
+                return Answer(self.fetch(int(id.rpartition("-")[2])))
+            case ["files", id, "export"]:
+                self.fetch(int(id.rpartition("-")[2]))
+                return Answer(f"Exported as {asked.query['mimeType']}.")
+        return Answer({"error": {"code": 404, "message": "File not found."}}, 404)
+
+    def sign_in(self, asked: Asked) -> Answer:
+        form = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
+        claims = jwt.decode(
+            form["assertion"],
+            self.private_key.public_key(),
+            ["RS256"],
+            audience=f"{self.address}/token",
+        )
+        assert claims["scope"].endswith("/auth/drive.readonly"), claims
+        if self.is_expired or claims["sub"] != "ada@x.org":
+            told = {"error": "invalid_grant", "error_description": "Invalid JWT Signature."}
+            return Answer(told, 400)
+        return Answer({"access_token": "ya29.token", "expires_in": 3599, "token_type": "Bearer"})
+
+    def answer_changes(self, token: str) -> Answer:
+        if self.forgets:
+            return Answer({"error": {"code": 400, "message": "Invalid page token."}}, 400)
+        rows = [
+            {
+                "changeType": "file",
+                "fileId": id,
+                "file": {"mimeType": FOLDER if id.startswith("folder") else "text/plain"},
+            }
+            for id in self.changes
+        ]
+        page, further = self.page(rows, token)
+        told = {"nextPageToken": further} if further else {"newStartPageToken": str(len(rows))}
+        return Answer({**told, "changes": page})
+
+    def list_files(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
+        assert query["orderBy"] == "createdTime"
+        assert query.get("driveId", "") == self.shared
+        if query["q"] == f"mimeType = '{FOLDER}' and trashed = false":
+            folder = {"id": "folder-1", "name": self.folder, "parents": ["root-1"]}
+            return [folder, *(row for row in self.entries if row.get("mimeType") == FOLDER)]
+        assert query["q"] == f"mimeType != '{FOLDER}' and trashed = false", query
+        files = [self.describe(number) for number in sorted(self.texts)]
+        return [*files, *(row for row in self.entries if row.get("mimeType") != FOLDER)]
+
+    def describe(self, number: int) -> dict[str, Any]:
+        media = self.kinds.get(number, "text/plain")
+        told: dict[str, Any] = {
+            "id": f"file-{number}",
+            "name": f"{number}" if number in self.kinds else f"{number}.txt",
+            "parents": ["folder-1"],
+            "mimeType": media,
+            "modifiedTime": f"2026-03-01T10:00:{self.texts[number].version:02}.000Z",
+            "webViewLink": f"https://drive.google.com/file/d/file-{number}/view",
+        }
+        if number not in self.kinds:
+            told["md5Checksum"] = f"{self.texts[number].version:032x}"
+        # As in a shared drive, where nothing is said of them here.
+        return told if self.shared else {**told, "permissions": self.list_grants(told["id"])}
+
+    def list_grants(self, id: str) -> list[dict[str, Any]]:
+        if id == self.shared:
+            return self.members
+        readers = self.texts[int(id.rpartition("-")[2])].readers
+        return [*map(grant_to, readers), *self.grants, *self.members]
+
+
+def grant_to(name: str) -> dict[str, Any]:
+    """A permission of an account of Google."""
+    told = {"id": f"0{name}", "type": "user", "role": "reader"}
+    return {**told, "emailAddress": f"{name.title()}@x.org"}
+
+
+CLOUD_SERVICES: Mapping[str, Callable[[], CloudService]] = {
+    "sharepoint": Graph,
+    "confluence": Confluence,
+    "jira": Jira,
+    "drive": Drive,
+    "shared drive": lambda: Drive("0AHouse"),
+}
+"""The services by the names of their sources; a shared drive is apart."""

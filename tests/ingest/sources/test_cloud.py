@@ -3,7 +3,7 @@
 The services are imitated after their public documentation (`cloud_services`); no real one was met.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,31 +15,28 @@ from ragstone.ingest.sources import SOURCES
 from ragstone.ingest.sources.options import open_options
 from ragstone.plugins.sources import cloud
 from ragstone.ports.sources import ItemSource, SourceParts
-from tests.ingest.sources.cloud_services import Answer, CloudService, Confluence, Graph, Jira, serve
-from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
+from tests.ingest.sources.cloud_services import CLOUD_SERVICES, Answer, CloudService, serve
+from tests.ingest.sources.file_servers import VARIABLE
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
-
-SERVICES: dict[str, Callable[[], CloudService]] = {
-    "sharepoint": Graph,
-    "confluence": Confluence,
-    "jira": Jira,
-}
 
 LISTINGS = {
     "sharepoint": "/v1.0/drives",
     "confluence": "/wiki/rest/api/content/search",
     "jira": "/rest/api/3/search/jql",
+    "drive": "/drive/v3/files$",
 }
-"""How the paths of listings begin."""
+"""Of listings, as expressions for their paths."""
 
 DOWNLOADS = {
     "sharepoint": "/download/",
     "confluence": "/wiki/api/v2/pages",
     "jira": "/rest/api/3/issue/",
+    "drive": "/drive/v3/files/file-3$",
 }
-"""How the paths of texts begin."""
+"""Of texts."""
 
 EXPIRED = {
+    "drive": "it refuses the credentials ('Invalid JWT Signature.')",
     "sharepoint": "it refuses the credentials ('AADSTS7000222: The client secret is expired.')",
     **dict.fromkeys(
         ("confluence", "jira"),
@@ -48,15 +45,15 @@ EXPIRED = {
 }
 
 
-@pytest.fixture(params=SERVICES)
+@pytest.fixture(params=CLOUD_SERVICES)
 def service(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[CloudService]:
     """A service with five texts, for Ada."""
-    made = SERVICES[request.param]()
-    monkeypatch.setenv(VARIABLE, PASSWORD)
+    made = CLOUD_SERVICES[request.param]()
     made.put({number: f"Room {number} is green." for number in range(1, 6)})
     with serve(made):
+        monkeypatch.setenv(VARIABLE, made.secret)
         yield made
 
 
@@ -153,7 +150,7 @@ async def test_credentials_that_have_expired_remove_nothing_and_are_not_shown(
 
     assert run.state == "failed"
     assert run.error.endswith(f" cannot be read: {EXPIRED[service.kind]}.")
-    assert PASSWORD not in run.error
+    assert service.secret not in run.error
     assert len(await synced.documents()) == 5
 
 
@@ -189,30 +186,46 @@ async def test_a_service_that_asks_for_a_long_pause_is_left_alone(
 
 
 @pytest.mark.parametrize(
-    ("link", "sentence"),
+    ("answers", "sentence"),
     [
-        (None, "it answers what is not of its API"),
-        ("", "its listing is not whole"),
-        ("{listing}?again", "its listing leads back to where it was"),
-        ("https://elsewhere.org/{listing}", "its listing leads to another server: 'elsewhere.org'"),
-        ("http://x.org:port/", "its listing leads to what is no address"),
+        (['{"value": ['], "it answers what is not of its API"),
+        (["[" * 100_000], "it answers what is not of its API"),
+        (["[]"], "it answers what is not of its API"),
+        ([{"error": None}], "its listing is not whole"),
+        (["back"] * 3, "its listing leads back to where it was"),
     ],
-    ids=["cut off", "no rows", "back", "elsewhere", "no address"],
+    ids=["cut off", "deep", "list", "no rows", "back"],
 )
 async def test_a_listing_that_does_not_come_to_its_end_removes_nothing(
-    synced: SyncedCollection, service: CloudService, link: str | None, sentence: str
+    synced: SyncedCollection, service: CloudService, answers: list[object], sentence: str
 ) -> None:
     await synced.sync()
     listing = LISTINGS[service.kind]
-    page: object = '{"value": ['
-    if link is not None:
-        page = service.list_rows([], link.format(listing=f"{service.address}{listing}"))
-    service.troubles += [(listing, Answer(page if link != "" else {"rows": []}))] * 3
+    back = service.list_rows([], f"{service.address}{listing.rstrip('$')}/children?again")
+    for answer in answers:
+        service.troubles.append((listing, Answer(back if answer == "back" else answer)))
     run = await synced.sync()
 
     assert run.state == "failed"
     assert run.error.endswith(f"cannot be read: {sentence}.")
     assert len(await synced.documents()) == 5
+
+
+@pytest.mark.parametrize("service", ["sharepoint", "confluence"], indirect=True)
+@pytest.mark.parametrize(
+    ("link", "sentence"),
+    [
+        ("https://elsewhere.org/", "its listing leads to another server: 'elsewhere.org'"),
+        ("http://x.org:port/", "its listing leads to what is no address"),
+    ],
+)
+async def test_no_listing_leads_a_token_elsewhere(
+    synced: SyncedCollection, service: CloudService, link: str, sentence: str
+) -> None:
+    service.troubles.append((LISTINGS[service.kind], Answer(service.list_rows([], link))))
+    run = await synced.sync()
+
+    assert run.error.endswith(f"cannot be read: {sentence}.")
 
 
 async def test_a_service_that_is_empty_at_once_or_gone_removes_nothing(

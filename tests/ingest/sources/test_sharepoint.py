@@ -203,7 +203,7 @@ async def test_a_request_of_a_batch_that_is_put_off_is_made_again(
 async def test_a_batch_that_is_not_answered_ends_the_run(
     synced: SyncedCollection, graph: Graph, told: dict[str, Any]
 ) -> None:
-    graph.troubles.append(("/v1.0/$batch", Answer(told)))
+    graph.troubles.append((r"/v1\.0/\$batch", Answer(told)))
     run = await synced.sync()
 
     assert run.error.endswith("cannot be read: its listing is not whole.")

@@ -7,6 +7,7 @@ PLUGIN = Plugin(
     {
         "sources": {
             "confluence": Extension(f"{__name__}.confluence:CONFLUENCE"),
+            "drive": Extension(f"{__name__}.drive:DRIVE", extra="drive"),
             "feed": Extension(f"{__name__}.feed:FEED"),
             "git": Extension(f"{__name__}.git:GIT"),
             "imap": Extension(f"{__name__}.imap:IMAP", extra="imap"),

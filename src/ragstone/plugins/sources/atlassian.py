@@ -102,7 +102,7 @@ class People:
             try:
                 told = await self._api.ask(place.format(id=quote(id, safe="")))
             except ServerTrouble as trouble:
-                if not trouble.is_local:
+                if not trouble.is_refused:
                     raise
                 told = {}
             found = [told, *dig(told, "values", default=[])]
@@ -131,7 +131,7 @@ class People:
                 async for page in self._api.ask_pages(place, self._directory.rows, find_next):
                     members |= {self.find_user(row) for row in page[self._directory.rows]}
             except ServerTrouble as trouble:
-                if not trouble.is_local:
+                if not trouble.is_refused:
                     raise
             self._members[group] = frozenset(members - {""})
         return self._members[group]

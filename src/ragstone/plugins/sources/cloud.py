@@ -271,7 +271,9 @@ def _explain(response: httpx2.Response, told: Any) -> ServerTrouble:
     detail = dig(told, "error", "message") or dig(told, "message") or next(iter(messages), "")
     reason = f"{usual}: {str(detail)[:300]!r}" if detail else str(usual)
     pause = find_pause(429 if busy else status, headers)
-    return ServerTrouble(reason, is_local=usual.is_local, retry_after=pause)
+    return ServerTrouble(
+        reason, is_local=usual.is_local, is_refused=usual.is_refused, retry_after=pause
+    )
 
 
 class CloudSource(ABC):

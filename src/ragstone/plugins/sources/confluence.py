@@ -198,7 +198,7 @@ class Confluence(CloudSource):
         try:
             told = await self._api.ask(place, expand="restrictions.user,restrictions.group")
         except ServerTrouble as trouble:
-            if not trouble.is_local:
+            if not trouble.is_refused:
                 raise
             told = {}
         return self._read_restriction(told)

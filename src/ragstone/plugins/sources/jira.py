@@ -170,7 +170,7 @@ class Jira(CloudSource):
         try:
             return await self._api.ask(path)
         except ServerTrouble as trouble:
-            if not trouble.is_local:
+            if not trouble.is_refused:
                 raise
             return None
 

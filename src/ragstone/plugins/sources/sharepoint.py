@@ -220,7 +220,7 @@ class DocumentLibrary(CloudSource):
                     for name, value in dig(response, "headers", default={}).items()
                 }
                 failure = explain_status(status, headers)
-                if status != 200 and not failure.is_local:
+                if status != 200 and not failure.is_refused:
                     pause = find_pause(status, headers)
                     trouble = ServerTrouble(str(failure), retry_after=pause)
                 elif item := waiting.pop(dig(response, "id"), None):
