@@ -153,8 +153,8 @@ class WikiPlace:
 
 @contextmanager
 def open_place(kind: str, **server: Any) -> Iterator[Place]:
-    """An empty place of a kind; VARIABLE is to hold its secret, or PASSWORD. Skips where its server is not
-    installed, but fails in CI."""
+    """An empty place of a kind; VARIABLE is to hold PASSWORD, or the secret of a service. Skips
+    where its server is not installed, but fails in CI."""
     # Of a short name, as servers have sockets below it.
     with TemporaryDirectory(prefix="ragstone-place-") as folder, ExitStack() as stack:
         root = Path(folder)

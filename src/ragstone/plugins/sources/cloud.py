@@ -1,7 +1,6 @@
 """What sources of services in the cloud share: an API of JSON with its pages, and tokens for it.
 
-Requests are plain HTTP. The services' own clients are larger than all of this plugin, retry and
-follow links as they like, and keep whole answers in memory.
+Requests are plain HTTP: all are held to the same bounds, and tokens stay with their server.
 """
 
 import asyncio
@@ -13,6 +12,7 @@ from asyncio import sleep
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
+from hashlib import blake2b
 from html import escape
 from typing import Any, BinaryIO
 
@@ -345,6 +345,12 @@ def dig(told: Any, *names: str, default: Any = "") -> Any:
     for name in names:
         told = told.get(name) if isinstance(told, dict) else None
     return told if isinstance(told, type(default)) else default
+
+
+def make_digest(told: object) -> str:
+    """A text that is another one when an answer is."""
+    shown = json.dumps(told, sort_keys=True).encode("utf-8", "replace")
+    return blake2b(shown, digest_size=16).hexdigest()
 
 
 def parse_time(text: str) -> float:

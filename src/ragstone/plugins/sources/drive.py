@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
@@ -29,6 +28,7 @@ from ragstone.plugins.sources.cloud import (
     TokenAuth,
     check_link,
     dig,
+    make_digest,
     parse_time,
 )
 from ragstone.plugins.sources.remote_files import ServerTrouble, check_address
@@ -165,10 +165,9 @@ class GoogleDrive(CloudSource):
         """The files of the shared drive that have changed, None if the rights of any may have; and
         keep from where on the next run is to ask."""
         members = await self._list_permissions(self._options.drive)
-        shown = json.dumps(members, sort_keys=True).encode("utf-8", "replace")
         place = {
             "place": f"{self._options.api} {self._options.drive}",
-            "rights": blake2b(shown, digest_size=16).hexdigest(),
+            "rights": make_digest(members),
         }
         start = await self._api.ask("/changes/startPageToken", **self._all)
         self._checkpoint = {**place, "token": dig(start, "startPageToken")}

@@ -9,7 +9,6 @@ import base64
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlsplit
 
@@ -24,6 +23,7 @@ from ragstone.plugins.sources.cloud import (
     TokenAuth,
     check_link,
     dig,
+    make_digest,
     parse_time,
     wait_or_raise,
 )
@@ -134,41 +134,38 @@ class DocumentLibrary(CloudSource):
         """The files that have changed, None if the rights of any may have; and keep from where on
         the next run is to ask."""
         pages = self._api.ask_pages(f"{self._drive}/root/permissions", "value", _find_next)
-        rights = [page["value"] async for page in pages]
-        shown = json.dumps(rights, sort_keys=True).encode("utf-8", "replace")
-        digest = blake2b(shown, digest_size=16).hexdigest()
+        rights = make_digest([page["value"] async for page in pages])
         if not self._sees_all_rights():
             return None
-        changed: set[str] = set()
-        place = {"place": f"{self._options.graph}{self._drive}", "rights": digest}
+        place = {"place": f"{self._options.graph}{self._drive}", "rights": rights}
+        changed: set[str] | None = None
         if place.items() <= since.items():
             try:
-                everything = await self._follow(dig(since, "delta"), changed)
+                changed = await self._follow(dig(since, "delta"))
             except ServerTrouble as trouble:
+                # It forgets what it said a long time ago.
                 if not trouble.is_local:
                     raise
-                # It has forgotten what it said then.
-                changed, everything = set(), True
-        else:
-            everything = True
-        if everything and not self._checkpoint:
-            await self._follow(f"{self._drive}/root/delta?token=latest", set())
+        if not self._checkpoint:
+            await self._follow(f"{self._drive}/root/delta?token=latest")
         self._checkpoint = {**place, **self._checkpoint}
-        return None if everything else changed
+        return changed
 
-    async def _follow(self, link: str, changed: set[str]) -> bool:
-        """Add the files that have changed; whether a folder has, too."""
+    async def _follow(self, link: str) -> set[str] | None:
+        """The files that a list of changes names, None if a folder is among them; and keep where
+        the next list begins."""
+        changed: set[str] = set()
         has_folder = False
         async for page in self._api.ask_pages(link, "value", _find_next):
             for row in page["value"]:
                 changed.add(dig(row, "id"))
-                is_root = isinstance(row.get("root"), dict)
-                has_folder |= isinstance(row.get("folder"), dict) and not is_root
+                # The root is always there.
+                has_folder |= "folder" in row and "root" not in row
             if not _find_next(page):
                 if not (delta := dig(page, "@odata.deltaLink")):
                     raise ServerTrouble("its listing is not whole")
                 self._checkpoint = {"delta": delta}
-        return has_folder
+        return None if has_folder else changed
 
     def _sees_all_rights(self) -> bool:
         """Whether the token says so; a token that cannot be read does not."""
