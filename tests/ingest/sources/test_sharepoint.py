@@ -81,12 +81,22 @@ LINK = {"webUrl": "https://x.sharepoint.com/:t:/g/1", "type": "view"}
         (grant({"user": {"id": "1", "displayName": "Ada"}}), set()),
         (grant({"application": {"id": "1", "displayName": "Ragstone"}}), set()),
         ({"roles": "read", "grantedToV2": [ADA]}, set()),
+        (grant({"siteGroup": {"id": "3", "displayName": "A\nB"}}), set()),
+        (grant({"siteGroup": {"id": "3", "displayName": "x" * 2_000}}), set()),
     ],
     ids=[
         *("account", "who may write", "account without login", "group", "security group"),
         *("team", "group of the site", "all staff", "everybody", "guest", "link for some"),
         *("no end", "ends", "other role", "no roles", "link for all", "link for the organization"),
-        *("invited", "owners of a team", "no address", "app", "not of the API"),
+        *(
+            "invited",
+            "owners of a team",
+            "no address",
+            "app",
+            "not of the API",
+            "two lines",
+            "endless",
+        ),
     ],
 )
 async def test_a_file_is_for_those_whom_its_permissions_name(

@@ -6,14 +6,14 @@ names who has both: then groups are replaced by their members. What cannot be ha
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import httpx2
 from pydantic import Field, SecretStr, field_validator
 
 from ragstone.core.chunk import EVERYONE
-from ragstone.plugins.sources.cloud import Api, CloudOptions, Next, dig
+from ragstone.plugins.sources.cloud import Api, CloudOptions, Next, dig, make_readers
 from ragstone.plugins.sources.remote_files import ServerTrouble, check_address
 
 ORGANIZATION = "organization"
@@ -37,7 +37,7 @@ class AtlassianOptions(CloudOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class AccountPaths:
     """Where a product tells of people. An id stands for {id}."""
 
     members: str
@@ -46,12 +46,12 @@ class Directory:
     group: str
 
 
-class People:
+class SiteAccounts:
     """The accounts and groups of a site, each asked for once."""
 
-    def __init__(self, api: Api, directory: Directory, organization: tuple[str, ...]) -> None:
+    def __init__(self, api: Api, paths: AccountPaths, organization: tuple[str, ...]) -> None:
         self._api = api
-        self._directory = directory
+        self._paths = paths
         self._organization = organization
         self._names: dict[str, str] = {}
         self._members: dict[str, frozenset[str]] = {}
@@ -61,14 +61,14 @@ class People:
         if not (id := dig(told, "accountId")):
             return ""
         if mail := dig(told, "email") or dig(told, "emailAddress"):
-            self._names[f"user:{id}"] = f"user:{mail.lower()}"
+            self._names[f"user:{id}"] = mail.lower()
         return f"user:{id}"
 
     def find_group(self, told: dict[str, Any]) -> str:
         """The group that an answer tells of; empty if it is none."""
         id, name = dig(told, "groupId") or dig(told, "id"), dig(told, "name")
         if id and name:
-            self._names[f"group:{id}"] = f"group:{name}"
+            self._names[f"group:{id}"] = name
         return f"group:{id}" if id else ""
 
     async def intersect(self, first: Set[str], second: Set[str]) -> frozenset[str]:
@@ -91,14 +91,15 @@ class People:
                 return (EVERYONE,)
             if principal == ORGANIZATION:
                 readers |= dict.fromkeys(self._organization)
-            elif name := await self._find_name(principal):
-                readers[name] = None
+            else:
+                kind: Literal["user", "group"] = "user" if principal[0] == "u" else "group"
+                readers |= dict.fromkeys(make_readers(kind, await self._find_name(principal)))
         return tuple(readers)
 
     async def _find_name(self, principal: str) -> str:
         if principal not in self._names:
             kind, _, id = principal.partition(":")
-            place = self._directory.user if kind == "user" else self._directory.group
+            place = self._paths.user if kind == "user" else self._paths.group
             try:
                 told = await self._api.ask(place.format(id=quote(id, safe="")))
             except ServerTrouble as trouble:
@@ -111,7 +112,7 @@ class People:
                     self.find_user(row)
                 else:
                     self.find_group(row)
-            self._names.setdefault(principal, principal if kind == "user" else "")
+            self._names.setdefault(principal, id if kind == "user" else "")
         return self._names[principal]
 
     async def _list_users(self, principals: Iterable[str]) -> frozenset[str]:
@@ -125,11 +126,11 @@ class People:
 
     async def _list_members(self, group: str) -> frozenset[str]:
         if group not in self._members:
-            place = self._directory.members.format(id=quote(group.removeprefix("group:"), safe=""))
+            place = self._paths.members.format(id=quote(group.removeprefix("group:"), safe=""))
             members: set[str] = set()
             try:
-                async for page in self._api.ask_pages(place, self._directory.rows, find_next):
-                    members |= {self.find_user(row) for row in page[self._directory.rows]}
+                async for page in self._api.ask_pages(place, self._paths.rows, find_next):
+                    members |= {self.find_user(row) for row in page[self._paths.rows]}
             except ServerTrouble as trouble:
                 if not trouble.is_refused:
                     raise

@@ -14,7 +14,7 @@ from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from hashlib import blake2b
 from html import escape
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import httpx2
 from pydantic import Field, field_validator
@@ -50,6 +50,9 @@ MAX_HOPS = 3
 
 MAX_NAME = 120
 """Characters of a title in a path."""
+
+MAX_READER = 500
+"""Characters of the name of an account or group."""
 
 _BUSY = ("rateLimitExceeded", "userRateLimitExceeded")
 """Google's reasons of a 403 that is a 429."""
@@ -365,6 +368,13 @@ def make_name(title: str) -> str:
     """A title as a part of a path."""
     printable = "".join(char if char.isprintable() else " " for char in title)
     return printable.replace("/", " ")[:MAX_NAME].strip(". ") or "Untitled"
+
+
+def make_readers(kind: Literal["user", "group"], name: str) -> tuple[str, ...]:
+    """The reader of a name; none for a name that cannot be told here."""
+    if not name.strip() or not name.isprintable() or len(name) > MAX_READER:
+        return ()
+    return (f"{kind}:{name}",)
 
 
 def make_page(title: str, body: str) -> bytes:

@@ -17,9 +17,9 @@ from pydantic import Field
 from ragstone.core.sync import SourceItem
 from ragstone.plugins.sources.atlassian import (
     NOBODY,
+    AccountPaths,
     AtlassianOptions,
-    Directory,
-    People,
+    SiteAccounts,
     find_next,
 )
 from ragstone.plugins.sources.cloud import (
@@ -38,7 +38,7 @@ PAGE = "100"
 
 _RESTRICTIONS = "restrictions.read.restrictions.user,restrictions.read.restrictions.group"
 
-_DIRECTORY = Directory(
+_PATHS = AccountPaths(
     "/rest/api/group/{id}/membersByGroupId?limit=200",
     "results",
     "/rest/api/user?accountId={id}",
@@ -72,7 +72,7 @@ class Confluence(CloudSource):
     def __init__(self, parts: SourceParts[ConfluenceOptions]) -> None:
         self._options = options = parts.options
         super().__init__(options.url, options.open_api())
-        self._people = People(self._api, _DIRECTORY, options.organization_readers)
+        self._accounts = SiteAccounts(self._api, _PATHS, options.organization_readers)
         self._spaces: list[dict[str, Any]] = []
         # Of one space at a time.
         self._parents: dict[str, str] = {}
@@ -160,8 +160,8 @@ class Confluence(CloudSource):
             groups.get("results"), list
         ):
             return NOBODY
-        found = {self._people.find_user(row) for row in users["results"]}
-        found |= {self._people.find_group(row) for row in groups["results"]}
+        found = {self._accounts.find_user(row) for row in users["results"]}
+        found |= {self._accounts.find_group(row) for row in groups["results"]}
         is_restricted = found or users.get("size") or groups.get("size")
         return frozenset(found - {""}) if is_restricted else None
 
@@ -171,7 +171,7 @@ class Confluence(CloudSource):
             return item
         # What was listed only now gets its readers the next time.
         rights = await self._find_rights(page) if page in self._restrictions else NOBODY
-        readers = await self._people.name_readers(rights)
+        readers = await self._accounts.name_readers(rights)
         return replace(item, readers=readers, closed=not readers)
 
     async def _find_rights(self, page: str) -> frozenset[str]:
@@ -188,7 +188,7 @@ class Confluence(CloudSource):
                 self._restrictions[id] = await self._ask_for_restriction(id)
             restriction = self._restrictions[id]
             if restriction is not None:
-                rights = await self._people.intersect(rights, restriction)
+                rights = await self._accounts.intersect(rights, restriction)
             self._rights[id] = rights
         return rights
 

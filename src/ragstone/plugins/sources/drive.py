@@ -29,6 +29,7 @@ from ragstone.plugins.sources.cloud import (
     check_link,
     dig,
     make_digest,
+    make_readers,
     parse_time,
 )
 from ragstone.plugins.sources.remote_files import ServerTrouble, check_address
@@ -241,7 +242,7 @@ class GoogleDrive(CloudSource):
             return ()
         kind, mail = dig(permission, "type"), dig(permission, "emailAddress").lower()
         if kind in ("user", "group"):
-            return (f"{kind}:{mail}",) if mail else ()
+            return make_readers(kind, mail)
         if permission.get("allowFileDiscovery") is not True:
             return ()
         if kind == "anyone":

@@ -18,9 +18,9 @@ from ragstone.core.sync import SourceItem
 from ragstone.plugins.sources.atlassian import (
     NOBODY,
     ORGANIZATION,
+    AccountPaths,
     AtlassianOptions,
-    Directory,
-    People,
+    SiteAccounts,
     find_next,
 )
 from ragstone.plugins.sources.cloud import CloudSource, dig, make_page, parse_time
@@ -44,7 +44,7 @@ _SHOWN = {
 }
 """Fields that stand above the description, and what they are called."""
 
-_DIRECTORY = Directory(
+_PATHS = AccountPaths(
     "/rest/api/3/group/member?groupId={id}&maxResults=50",
     "values",
     "/rest/api/3/user?accountId={id}",
@@ -70,7 +70,7 @@ class Jira(CloudSource):
     def __init__(self, parts: SourceParts[JiraOptions]) -> None:
         self._options = options = parts.options
         super().__init__(options.url, options.open_api())
-        self._people = People(self._api, _DIRECTORY, options.organization_readers)
+        self._accounts = SiteAccounts(self._api, _PATHS, options.organization_readers)
         self._projects: list[str] = []
         # Of one project at a time.
         self._place = ""
@@ -184,8 +184,8 @@ class Jira(CloudSource):
         elif level is not None:
             holders = (self._levels or {}).get(str(dig(level, "id")), [])
             let_in = await self._list_principals(holders, fields)
-            rights = await self._people.intersect(rights, let_in)
-        return await self._people.name_readers(rights)
+            rights = await self._accounts.intersect(rights, let_in)
+        return await self._accounts.name_readers(rights)
 
     async def _list_principals(self, holders: _Holders, fields: dict[str, Any]) -> set[str]:
         """Who has a right; those whom a holder of another kind stands for are left out."""
@@ -198,12 +198,12 @@ class Jira(CloudSource):
                 principals.add(ORGANIZATION)
             elif kind == "group":
                 told = {"groupId": dig(holder, "value"), "name": parameter}
-                principals.add(self._people.find_group(told))
+                principals.add(self._accounts.find_group(told))
             elif kind == "user":
                 told = dig(holder, "user", default={}) or {"accountId": parameter}
-                principals.add(self._people.find_user(told))
+                principals.add(self._accounts.find_user(told))
             elif kind in ("reporter", "assignee"):
-                principals.add(self._people.find_user(dig(fields, kind, default={})))
+                principals.add(self._accounts.find_user(dig(fields, kind, default={})))
             elif kind == "projectRole":
                 principals |= await self._list_role(dig(holder, "value") or parameter)
         return principals - {""}
@@ -212,8 +212,10 @@ class Jira(CloudSource):
         if id not in self._roles:
             told = await self._ask_if_there(f"{self._place}/role/{quote(id, safe='')}")
             actors = dig(told, "actors", default=[])
-            found = {self._people.find_user(dig(row, "actorUser", default={})) for row in actors}
-            found |= {self._people.find_group(dig(row, "actorGroup", default={})) for row in actors}
+            found = {self._accounts.find_user(dig(row, "actorUser", default={})) for row in actors}
+            found |= {
+                self._accounts.find_group(dig(row, "actorGroup", default={})) for row in actors
+            }
             self._roles[id] = frozenset(found - {""})
         return self._roles[id]
 

@@ -24,6 +24,7 @@ from ragstone.plugins.sources.cloud import (
     check_link,
     dig,
     make_digest,
+    make_readers,
     parse_time,
     wait_or_raise,
 )
@@ -256,17 +257,17 @@ class DocumentLibrary(CloudSource):
             if login.startswith(start):
                 # Behind the id of a group, _o stands for its owners alone.
                 id = login.removeprefix(start)
-                return () if "_" in id else (f"group:{id}",)
+                return () if "_" in id else make_readers("group", id)
         if group := dig(identity, "group", "id"):
-            return (f"group:{group.lower()}",)
+            return make_readers("group", group.lower())
         if group := dig(identity, "siteGroup", "displayName").strip():
             # Another site has a group of this name, too.
-            return (f"group:{self._name}/{group}",)
+            return make_readers("group", f"{self._name}/{group}")
         account = login.removeprefix(_MEMBER) if login.startswith(_MEMBER) else ""
         if "@" not in account or "#" in account:
             mail = dig(identity, "siteUser", "email") or dig(identity, "user", "email")
             account = mail.lower()
-        return (f"user:{account}",) if account else ()
+        return make_readers("user", account)
 
     async def _write(self, item: SourceItem, target: BinaryIO) -> None:
         await self._api.download(f"{self._locate(item.key)}/content", target)
