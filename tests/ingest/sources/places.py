@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from tests import dovecot, mediawiki
+from tests.ingest.sources.cloud_services import CLOUD_SERVICES, serve
 from tests.ingest.sources.file_servers import VARIABLE, FileServer
 from tests.samba import Samba, require_samba
 
@@ -152,12 +153,16 @@ class WikiPlace:
 
 @contextmanager
 def open_place(kind: str, **server: Any) -> Iterator[Place]:
-    """An empty place of a kind; VARIABLE is to hold PASSWORD. Skips where its server is not
-    installed, but fails in CI."""
+    """An empty place of a kind; VARIABLE is to hold PASSWORD, or the secret of a service. Skips
+    where its server is not installed, but fails in CI."""
     # Of a short name, as servers have sockets below it.
     with TemporaryDirectory(prefix="ragstone-place-") as folder, ExitStack() as stack:
         root = Path(folder)
-        if kind == "imap":
+        if kind in CLOUD_SERVICES:
+            service = CLOUD_SERVICES[kind]()
+            stack.enter_context(serve(service))
+            yield service
+        elif kind == "imap":
             yield MailPlace(stack.enter_context(dovecot.run_dovecot()))
         elif kind == "mediawiki":
             wiki = stack.enter_context(mediawiki.run_mediawiki())

@@ -112,7 +112,8 @@ class SyncedCollection:
         if collection is None:
             return set()
         groups = tuple(name.removeprefix("group:") for name in readers)
-        who = Principal(user="nobody", groups=groups)
+        users = [name.removeprefix("user:") for name in readers if name.startswith("user:")]
+        who = Principal(user=users[0] if users else "nobody", groups=groups)
         async with self.catalog.snapshot(collection) as hidden:
             where = And((reader_filter(who), exclude_hidden(hidden)))
             scan = self.index.scan(collection, where)

@@ -437,7 +437,13 @@ def test_options_that_cannot_be_right_are_refused(kind: str, options: dict[str, 
     assert "sesame" not in str(raised.value)
 
 
-@pytest.mark.parametrize("kind", ["webdav", "s3", "sftp", "smb", "imap", "mediawiki", "sql"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("webdav", "s3", "sftp", "smb", "imap", "mediawiki", "sql"),
+        *("sharepoint", "drive", "confluence", "jira"),
+    ],
+)
 def test_only_the_operator_has_the_server_reach_others(kind: str) -> None:
     assert SOURCES.get(kind).of_server
 
@@ -449,6 +455,7 @@ def test_only_the_operator_has_the_server_reach_others(kind: str) -> None:
         ("sftp", "asyncssh"),
         ("smb", "smbclient"),
         ("imap", "imapclient"),
+        ("drive", "jwt"),
     ],
 )
 def test_without_its_library_a_kind_says_what_to_install(

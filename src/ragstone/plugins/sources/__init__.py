@@ -3,15 +3,19 @@
 from ragstone.registry import Extension, Plugin
 
 PLUGIN = Plugin(
-    "Kinds of sources besides folders: Git, web sites, feeds, file servers, mail, wikis, SQL.",
+    "Kinds of sources besides folders: Git, web sites, file servers, clouds, mail, wikis, SQL.",
     {
         "sources": {
+            "confluence": Extension(f"{__name__}.confluence:CONFLUENCE"),
+            "drive": Extension(f"{__name__}.drive:DRIVE", extra="drive"),
             "feed": Extension(f"{__name__}.feed:FEED"),
             "git": Extension(f"{__name__}.git:GIT"),
             "imap": Extension(f"{__name__}.imap:IMAP", extra="imap"),
+            "jira": Extension(f"{__name__}.jira:JIRA"),
             "mediawiki": Extension(f"{__name__}.mediawiki:MEDIAWIKI"),
             "s3": Extension(f"{__name__}.s3:S3", extra="s3"),
             "sftp": Extension(f"{__name__}.sftp:SFTP", extra="sftp"),
+            "sharepoint": Extension(f"{__name__}.sharepoint:SHAREPOINT"),
             "smb": Extension(f"{__name__}.smb:SMB", extra="smb"),
             "sql": Extension(f"{__name__}.sql:SQL"),
             "web": Extension(f"{__name__}.web:WEB"),

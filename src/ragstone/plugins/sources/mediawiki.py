@@ -7,8 +7,6 @@ save nothing, as what is gone is told by what is left; and it forgets, and knows
 import json
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
-from datetime import datetime
-from html import escape
 from typing import Any, BinaryIO
 
 import httpx2
@@ -17,6 +15,7 @@ from pydantic import Field, SecretStr, field_validator
 from ragstone import __version__
 from ragstone.core.errors import DocumentError, SourceUnavailable, TooLarge
 from ragstone.core.sync import SourceItem
+from ragstone.plugins.sources.cloud import check_link, dig, make_page, parse_time
 from ragstone.plugins.sources.remote_files import (
     SECONDS,
     ServerTrouble,
@@ -78,9 +77,9 @@ class MediaWiki:
                 action="login",
                 lgname=self._options.user,
                 lgpassword=self._options.password.get_secret_value(),
-                lgtoken=_dig(told, "query", "tokens", "logintoken"),
+                lgtoken=dig(told, "query", "tokens", "logintoken"),
             )
-            if _dig(answer, "login", "result") != "Success":
+            if dig(answer, "login", "result") != "Success":
                 raise self._unavailable(ServerTrouble("it refuses the user or the password"))
             # Where the session ends, it would go on as if there were only what everybody reads.
             self._usual["assert"] = "user"
@@ -102,7 +101,7 @@ class MediaWiki:
                     rvprop="ids|timestamp",
                     **further,
                 )
-                for page in _dig(told, "query", "pages", default=[]):
+                for page in dig(told, "query", "pages", default=[]):
                     # What does not fit into an answer comes with the next one.
                     if page.get("revisions"):
                         yield _make_item(page)
@@ -134,10 +133,7 @@ class MediaWiki:
             if trouble.is_local:
                 raise DocumentError(f"It cannot be fetched: {trouble}.") from trouble
             raise self._unavailable(trouble) from trouble
-        title, text = escape(item.title), _dig(told, "parse", "text")
-        head = f"<head><meta charset='utf-8'><title>{title}</title></head>"
-        page = f"<html>{head}<body><main><h1>{title}</h1>{text}</main></body></html>"
-        target.write(page.encode("utf-8", "replace"))
+        target.write(make_page(item.title, dig(told, "parse", "text")))
 
     async def aclose(self) -> None:
         """`ports.sources.ItemSource`."""
@@ -186,25 +182,14 @@ def _explain(fault: dict[str, Any], wait: str) -> ServerTrouble:
 def _make_item(page: dict[str, Any]) -> SourceItem:
     title, revision = str(page.get("title", "")), page["revisions"][0]
     link = str(page.get("canonicalurl") or page.get("fullurl") or "")
-    try:
-        modified = datetime.fromisoformat(str(revision.get("timestamp"))).timestamp()
-    except ValueError:
-        modified = 0.0
     return SourceItem(
         str(page.get("pageid", "")),
         str(revision.get("revid")),
         f"{title}.html" if title else "",
         title=title,
-        url=link if link.startswith(("https://", "http://")) else "",
-        modified=max(modified, 0.0),
+        url=check_link(link),
+        modified=parse_time(str(revision.get("timestamp"))),
     )
-
-
-def _dig(told: Any, *names: str, default: Any = "") -> Any:
-    """What stands below these names in an answer."""
-    for name in names:
-        told = told.get(name) if isinstance(told, dict) else None
-    return default if told is None else told
 
 
 MEDIAWIKI = SourceKind("The pages of a MediaWiki.", MediaWikiOptions, MediaWiki, of_server=True)

@@ -46,13 +46,19 @@ class ListedFile:
 
 class ServerTrouble(Exception):
     """Why a server does not do what it is asked for: the end of a sentence. Where it `is_local`,
-    only this file or folder is concerned."""
+    only this file or folder is concerned, and where it `is_refused`, that is not let be seen."""
 
     def __init__(
-        self, reason: str, *, is_local: bool = False, retry_after: float | None = None
+        self,
+        reason: str,
+        *,
+        is_local: bool = False,
+        is_refused: bool = False,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(reason)
         self.is_local = is_local
+        self.is_refused = is_refused
         self.retry_after = retry_after
 
 
@@ -195,7 +201,12 @@ def explain_status(status: int, headers: Mapping[str, str]) -> ServerTrouble:
         reason = f"it has moved to {headers.get('location', '')[:300]!r}: give its new address"
     wait = headers.get("retry-after", "")
     retry_after = float(wait) if wait.isdecimal() else None
-    return ServerTrouble(reason, is_local=status not in _OF_SERVER, retry_after=retry_after)
+    return ServerTrouble(
+        reason,
+        is_local=status not in _OF_SERVER,
+        is_refused=status in (403, 404, 410),
+        retry_after=retry_after,
+    )
 
 
 def explain_connection(error: BaseException) -> ServerTrouble:

@@ -234,16 +234,18 @@ def _refuse_trouble(url: str, response: httpx2.Response) -> None:
     status = response.status_code
     if status < 500 and status not in (408, 425, 429):
         return
-    wanted = response.headers.get("retry-after", "")
-    pause = BUSY_SECONDS if status == 429 else None
-    if status in (429, 503) and wanted:
-        if wanted.isdecimal():
-            pause = min(float(wanted), MAX_PAUSE)
-        elif (until := parse_http_date(wanted)) is not None:
-            pause = min(max(until - state_time(), 0.0), MAX_PAUSE)
-        else:
-            pause = BUSY_SECONDS
-    raise SourceUnavailable(f"{url} answers {status}.", pause)
+    raise SourceUnavailable(f"{url} answers {status}.", find_pause(status, response.headers))
+
+
+def find_pause(status: int, headers: Mapping[str, str]) -> float | None:
+    """How many seconds a server wants to be left alone, None where it does not say that."""
+    wanted = headers.get("retry-after", "")
+    if status not in (429, 503) or not wanted:
+        return BUSY_SECONDS if status == 429 else None
+    if wanted.isdecimal():
+        return min(float(wanted), MAX_PAUSE)
+    until = parse_http_date(wanted)
+    return BUSY_SECONDS if until is None else min(max(until - state_time(), 0.0), MAX_PAUSE)
 
 
 def modified_at(response: httpx2.Response) -> float:
