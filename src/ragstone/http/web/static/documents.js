@@ -4,6 +4,7 @@ import { call, may, principal, stream } from "./api.js";
 import { add, chosen, clear, counts, dropped, pause, queue, retry } from "./adding.js";
 import { DocumentView } from "./document.js";
 import { FolderPath } from "./folders.js";
+import { AddSamples, RemoveSamples, useSamples } from "./samples.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, sentence, size, t, when } from "./words.js";
@@ -29,6 +30,7 @@ function Overview({ named }) {
   if (!names.length) names.push("default");
   const current = names.includes(named) ? named : names.includes(talk.collection) ? talk.collection : names[0];
   const summary = (collections.value || []).find((one) => one.collection.name === current);
+  const samples = useSamples(summary?.documents > 0 && current);
   const create = async () => {
     const name = await askUser({ title: t("New collection"), text: t("A collection is a set of documents that is searched by itself."), field: t("Name"), confirm: t("Create") });
     if (name?.trim()) { setFresh([...fresh, name.trim()]); go("documents", name.trim()); }
@@ -48,18 +50,19 @@ function Overview({ named }) {
       <div class="row"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
       ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${() => setFolderReaders(current)} />`}
+      <${RemoveSamples} collection=${current} paths=${samples} />
       ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Reindex")} onClick=${rebuild} />`}</div></div>
     ${summary && html`<p class="dim">${[t("{count} documents", { count: number(summary.documents) }), t("{count} passages", { count: number(summary.chunks) }), summary.collection.model].join(" · ")}
       ${summary.pending > 0 && html` · ${t("{count} passages still being indexed", { count: number(summary.pending) })}`}</p>`}
     ${summary?.note && html`<div class="callout"><div>${summary.note}</div></div>`}
-    ${may("ingest") && html`<${Drop} collection=${current} />`}
+    ${may("ingest") && html`<${Drop} collection=${current} empty=${collections.value && !summary?.documents} />`}
     ${(queue.files.length > 0 || queue.progress) && html`<${Queue} />`}
     <${Search} collection=${current} empty=${!summary?.documents} />
     <${List} key=${current} collection=${current} summary=${summary} />
   </div>`;
 }
 
-function Drop({ collection }) {
+function Drop({ collection, empty }) {
   const [over, setOver] = useState(false);
   const [readers, setReaders] = useState("");
   const [folderName, setFolderName] = useState("");
@@ -77,7 +80,8 @@ function Drop({ collection }) {
     onDragLeave=${() => setOver(false)} onDrop=${take}>
     <${Icon} name="upload" /><p>${t("Drop files or folders here, or choose them.")}</p>
     <div class="row"><${Button} kind="primary" label=${t("Choose files")} onClick=${() => files.current.click()} />
-      <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} /></div>
+      <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} />
+      ${empty && html`<${AddSamples} collection=${collection} />`}</div>
     <details class="more"><summary>${t("Folder, tags and who can read it")}</summary>
     <label class="readers">${t("Into the folder")}
       <input type="text" dir="auto" maxlength="1000" value=${folderName} placeholder=${t("none")} onInput=${(event) => setFolderName(event.target.value)} /></label>
