@@ -7,7 +7,7 @@ import pytest
 
 from ragstone.http.web import FILES
 from tests.documents import DOCUMENTS
-from tests.e2e.processes import serving
+from tests.e2e.processes import run, serving
 from tests.http.web.app import WebApp
 
 ANSWERS = {
@@ -86,9 +86,11 @@ def test_removing_the_samples_leaves_every_other_document(empty: WebApp, tmp_pat
 def test_who_may_only_read_is_offered_no_samples(empty: WebApp) -> None:
     empty.chrome.get(f"{empty.url}/health")
     empty.run("sessionStorage.clear(); localStorage.clear()")
-    empty.chrome.get("about:blank")
-    empty.chrome.get(f"{empty.url}/")
-    empty.says("Ask your own documents")
-    empty.find("nav")
+    made = run(empty.data, "keys", "create", "somebody", "--role", "reader")
+    assert made.returncode == 0, made.stderr
 
+    empty.chrome.get("about:blank")
+    empty.chrome.get(f"{empty.url}/#key={made.stdout.split()[0]}")
+
+    empty.says("There are no documents that you may read yet.")
     assert TRY not in empty.run("return document.body.textContent")

@@ -85,8 +85,8 @@ def _print(found: "GraphView") -> None:
                 print_text(f"{theme.title}: {theme.summary}")
     if found.waiting:
         print_text(
-            f"{found.waiting:,} documents are not read for the graph yet. A collection has one "
-            "where rag.knowledge_graph_enabled is true."
+            f"{found.waiting:,} documents have not been read for the graph yet. The setting "
+            "rag.knowledge_graph_enabled switches it on."
         )
 
 

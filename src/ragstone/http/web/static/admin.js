@@ -1,17 +1,18 @@
 // Administration: everything here is also an address of the HTTP API, named in docs/web.md.
-import { html, copy, notify, page, save, useEffect, useLoaded, useState } from "./lib.js";
-import { call, isAdmin, may, request, stream } from "./api.js";
+import { html, copy, notify, page, save, update, useEffect, useLoaded, useState } from "./lib.js";
+import { call, enter, isAdmin, may, request, stream } from "./api.js";
 import { AuditView } from "./audit.js";
 import { PeopleView } from "./people.js";
+import { PromptsView } from "./prompts.js";
 import { QuotasView } from "./quotas.js";
 import { SettingsView } from "./settings.js";
 import { SourcesView } from "./sources.js";
 import { StatisticsView } from "./statistics.js";
 import { VerifiedView } from "./verified.js";
-import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon } from "./ui.js";
-import { duration, number, percent, sentence, size, t, when } from "./words.js";
+import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, tried } from "./ui.js";
+import { duration, number, percent, reasonFor, size, t, when } from "./words.js";
 
-const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, verified: VerifiedView, quotas: QuotasView, audit: AuditView };
+const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: PromptsView, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, verified: VerifiedView, quotas: QuotasView, audit: AuditView };
 
 export default function AdminPage() {
   const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
@@ -28,17 +29,7 @@ export default function AdminPage() {
     <div><${View} key=${current} /></div></div></div>`;
 }
 
-// Do something on the server; what fails is said at the bottom of the page.
-async function tried(work, after) {
-  try {
-    const result = await work();
-    await after?.(result);
-    return true;
-  } catch (error) {
-    notify(sentence(error), "bad");
-    return false;
-  }
-}
+const CHECKS = { index: "Search index", state: "Database", models: "Models", disk: "Disk" };
 
 function Health() {
   const ready = useLoaded(() => request("/ready").catch((error) => { if (error.status === 503) return { status: "unavailable", checks: {} }; throw error; }), []);
@@ -49,17 +40,18 @@ function Health() {
   const parts = Object.entries(ready.value?.checks || {});
   return html`${ready.value && html`<${Attention} parts=${parts} failed=${overview.value?.failed} />`}<div class="tiles">
     <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
-      <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${name}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
+      <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${t(CHECKS[name] ?? name)}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
       <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
     ${overview.value && html`<section class="card"><h2>${t("Data")}</h2><dl class="figures">
       ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
-        [t("Failed"), number(overview.value.failed)], [t("On the disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+        [t("Failed"), number(overview.value.failed)], [t("On the disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
     ${may("check_models") && html`<${ChatModels} />`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
-      ${[[t("Questions"), number(cache.value.entries)], [t("Answered from it"), number(cache.value.hits)], [t("Not known"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      ${[[t("Questions"), number(cache.value.entries)], [t("Answered from the cache"), number(cache.value.hits)], [t("Not in the cache"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <p class="dim"><bdi dir="ltr">${cache.value.where}</bdi></p><${Button} icon="trash" label=${t("Clear the cache")} onClick=${emptied} /></section>`}
-    ${may("maintenance.back_up") && html`<${Backup} />`}</div>`;
+    ${may("maintenance.back_up") && html`<${Backup} />`}
+    ${may("maintenance.restore") && html`<${RestoreBackup} />`}</div>`;
 }
 
 // What an administrator should look at, each with the page where that is done.
@@ -71,7 +63,7 @@ function Attention({ parts, failed }) {
   if (!jobs.value || !sources.value) return html`<${Busy} />`;
   const broken = jobs.value.jobs.filter((one) => one.state === "failed").length;
   const found = [
-    ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${name}: ${said}`, "overview"]),
+    ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${t(CHECKS[name] ?? name)}: ${said}`, "overview"]),
     ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
     ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
     ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs a look.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
@@ -111,37 +103,36 @@ function Backup() {
     <label class="field"><span>${t("Only what this earlier backup lacks; empty for all")}</span>
     <input value=${since} placeholder="/backups/monday.ragstone" onInput=${(event) => setSince(event.target.value)} /></label>
     <p><button class="button" disabled=${state && !state.finished}>${t("Write a backup")}</button></p></form>
-    ${state && html`<p role="status">${state.finished ? t("The backup is written.") : state.phase} ${state.notes?.join(" ")}</p>${!state.finished && html`<${Bar} share=${state.total ? state.done / state.total : null} />`}`}</section>`;
+    <${Steps} state=${state} done=${t("The backup is written.")} /></section>`;
 }
 
-function Prompts() {
-  const found = useLoaded(() => request("/api/v1/prompts"), []);
-  const [name, setName] = useState("answer");
-  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
-  if (!found.value) return html`<${Busy} />`;
-  const one = found.value.prompts.find((prompt) => prompt.name === name) || found.value.prompts[0];
-  return html`<div class="halves"><ul class="choices">${found.value.prompts.map((prompt) => html`<li key=${prompt.name}><button type="button" aria-pressed=${String(prompt.name === name)} onClick=${() => setName(prompt.name)}>
-      ${prompt.name}${prompt.source !== "shipped" && html` <span class="badge">${prompt.source}</span>`}</button></li>`)}</ul>
-    <${OnePrompt} key=${one.name + one.version} prompt=${one} reload=${found.reload} /></div>`;
+function Steps({ state, done }) {
+  if (!state) return null;
+  return html`<p role="status">${state.finished ? done : state.phase} ${state.notes?.join(" ")}</p>${!state.finished && html`<${Bar} share=${state.total ? state.done / state.total : null} />`}`;
 }
 
-function OnePrompt({ prompt, reload }) {
-  const [text, setText] = useState(prompt.text);
-  const at = `/api/v1/prompts/${encodeURIComponent(prompt.name)}`;
-  const versions = useLoaded(() => request(`${at}/versions`), [prompt.name]);
-  const kept = () => { notify(t("Saved. It applies from the next question.")); reload(); };
-  const put = () => tried(() => request(at, { method: "PUT", json: { text } }), kept);
-  const check = () => tried(() => request(`${at}/check`, { method: "POST", json: { text } }), () => notify(t("No problems found.")));
-  const back = (version) => tried(() => request(`${at}/rollback`, { method: "POST", json: { version } }), kept);
-  const reset = () => tried(() => request(at, { method: "DELETE" }), kept);
-  return html`<section class="card"><h2 dir="auto">${prompt.name}</h2><p dir="auto">${prompt.help}</p>
-    ${prompt.places.length > 0 && html`<p class="dim">${t("Required placeholders:")} ${prompt.places.map((one) => html`<code>{${one}}</code> `)}</p>`}
-    ${prompt.allowed.length > 0 && html`<p class="dim">${t("Optional placeholders:")} ${prompt.allowed.map((one) => html`<code>{${one}}</code> `)}</p>`}
-    <label class="field"><span>${t("Text")}</span><textarea rows="14" dir="auto" class="code-text" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <p class="row"><button type="button" class="button primary" disabled=${text === prompt.text} onClick=${put}>${t("Save")}</button><${Button} label=${t("Validate")} onClick=${check} />
-      ${prompt.source === "store" && html`<${Button} icon="again" label=${t("Reset to the default text")} onClick=${reset} />`}</p>
-    ${versions.value?.versions.length > 0 && html`<h3>${t("Versions")}</h3><ul class="plain">${versions.value.versions.map((one) => html`<li key=${one.version} class="row"><span>${one.version} · ${when(one.updated_at)} · ${one.who}</span>
-      <${Button} kind="small" label=${t("Show")} onClick=${() => setText(one.text)} />${one.version !== prompt.version && html`<${Button} kind="small" label=${t("Restore")} onClick=${() => back(one.version)} />`}</li>`)}</ul>`}</section>`;
+// Everything answers as before until the last step, and a damaged backup changes nothing.
+function RestoreBackup() {
+  const [file, setFile] = useState("");
+  const [earlier, setEarlier] = useState("");
+  const [state, setState] = useState(null);
+  const run = async (event) => {
+    event.preventDefault();
+    const text = t("All documents, conversations, keys, settings and prompts of this server are replaced by those of {file}. What came after that backup is lost.", { file });
+    if (!await askUser({ title: t("Replace everything by this backup?"), text, confirm: t("Replace everything"), danger: true })) return;
+    setState({ phase: t("Starting") });
+    const asked = { file, earlier: earlier.split("\n").map((one) => one.trim()).filter(Boolean) };
+    await tried(async () => { for await (const one of stream("maintenance.restore", asked)) setState(one); },
+      async () => { await enter(); update({ ingested: (page.ingested || 0) + 1, rooms: (page.rooms || 0) + 1 }); });
+    setState((old) => (old?.finished ? old : null));
+  };
+  return html`<section class="card"><h2>${t("Restore a backup")}</h2><form onSubmit=${run}><p>${t("The backup is read to its end first: if it is damaged, nothing changes. Questions are answered meanwhile.")}</p>
+    <label class="field"><span>${t("File on the machine of the server")}</span>
+    <input required value=${file} placeholder="/backups/tuesday.ragstone" onInput=${(event) => setFile(event.target.value)} /></label>
+    <label class="field"><span>${t("Earlier backups that it continues, one in a line, if they are not beside it")}</span>
+    <textarea rows="2" dir="ltr" value=${earlier} onInput=${(event) => setEarlier(event.target.value)}></textarea></label>
+    <p><button class="button danger" disabled=${state && !state.finished}>${t("Restore")}</button></p></form>
+    <${Steps} state=${state} done=${t("The backup is restored.")} /></section>`;
 }
 
 function Topics() {
@@ -226,6 +217,11 @@ function tag(id) {
   return `<script src="${new URL("web/widget.js", location.href.split("#")[0])}" data-widget="${id}" async></script>`;
 }
 
+const KINDS = {
+  ingest: "Adding documents", rebuild: "Reindexing", delete: "Deleting documents", readers: "Changing who can read", source: "Syncing a source",
+  ask: "Answering in the background", question_set: "Evaluation", evaluation: "Measurement",
+};
+
 function Jobs() {
   const found = useLoaded(() => request("/api/v1/jobs"), []);
   useEffect(() => {
@@ -241,11 +237,11 @@ function Jobs() {
   const states = { queued: t("Queued"), running: t("Running"), paused: t("Paused"), done: t("Done"), failed: t("Failed"), cancelled: t("Cancelled") };
   return html`<div class="row end"><${Button} icon="again" label=${t("Refresh")} onClick=${found.reload} /></div>
     ${!found.value.jobs.length && html`<p class="dim">${t("There are no jobs.")}</p>`}
-    <ul class="jobs">${found.value.jobs.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span><strong>${one.kind}</strong> <span class="badge">${states[one.state]}</span> <span class="dim" dir="auto">${[one.collection, one.user, when(one.created_at)].filter(Boolean).join(" · ")}</span></span>
+    <ul class="jobs">${found.value.jobs.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span><strong>${t(KINDS[one.kind] ?? one.kind)}</strong> <span class="badge">${states[one.state]}</span> <span class="dim" dir="auto">${[one.collection, one.user, when(one.created_at)].filter(Boolean).join(" · ")}</span></span>
       <span class="row">${actions[one.state].map((action) => html`<${Button} kind="small" label=${names[action]} onClick=${() => steer(one.id, action)} />`)}</span></div>
       ${["running", "queued"].includes(one.state) && html`<${Bar} share=${one.progress.share} />`}
       ${one.progress.files !== undefined && html`<p class="dim">${t("{indexed} indexed, {unchanged} unchanged, {failed} failed", { indexed: one.progress.indexed, unchanged: one.progress.unchanged, failed: one.progress.failed?.length ?? 0 })}${one.eta ? ` · ${t("{time} left", { time: duration(one.eta) })}` : ""}</p>`}
-      ${one.progress.failed?.length > 0 && html`<ul class="plain">${one.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${file.reason}</li>`)}</ul>`}
+      ${one.progress.failed?.length > 0 && html`<ul class="plain">${one.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${reasonFor(file.path, file.reason)}</li>`)}</ul>`}
       ${one.error && html`<p class="bad" dir="auto">${one.error}</p>`}</li>`)}</ul>`;
 }
 

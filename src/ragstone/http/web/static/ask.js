@@ -299,7 +299,7 @@ function Welcome({ documents, known }) {
   return html`<section class="welcome">${begin}
     ${!may("collections") && html`<p>${t("You are a guest here: you can ask. Sign in to see and add documents.")}</p>
       <${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}
-    ${questions.length > 0 && html`<h3>${t("Try one of these")}</h3>
+    ${own && suggested.busy && html`<${Busy} />`}${questions.length > 0 && html`<h3>${t("Try one of these")}</h3>
       ${questions.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => put(one)}>${one}</button>`)}`}
     <p><${RemoveSamples} collection=${collection} paths=${samples} /></p>
   </section>`;

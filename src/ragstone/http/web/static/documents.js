@@ -7,7 +7,7 @@ import { FolderPath } from "./folders.js";
 import { AddSamples, RemoveSamples, useSamples } from "./samples.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
-import { duration, number, sentence, size, t, when } from "./words.js";
+import { duration, number, reasonFor, sentence, size, t, when } from "./words.js";
 import { askAbout, brief, talk } from "./ask.js";
 
 // What people call the type of a file: its ending.
@@ -115,7 +115,7 @@ function Queue() {
     <ul>${shown.map((one) => html`<li key=${one.collection + one.path} class=${one.state}>
       <span class="name" dir="auto">${one.path.slice(1)}</span>
       <span class="state">${t(FILE_STATES[one.state])}${one.state === "sending" ? ` ${Math.round(one.share * 100)} %` : ""}</span>
-      ${one.reason && html`<span class="reason" dir="auto">${one.reason}</span>`}
+      ${one.reason && html`<span class="reason" dir="auto">${reasonFor(one.path, one.reason)}</span>`}
       ${one.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => again([one])} />`}</li>`)}</ul>
     ${queue.files.length > shown.length && html`<p class="hint">${t("and {count} more", { count: number(queue.files.length - shown.length) })}</p>`}
   </section>`;
@@ -228,12 +228,13 @@ function List({ collection, summary }) {
       update({ ingested: (page.ingested || 0) + 1 });
     } catch (error) { notify(sentence(error), "bad"); }
   };
-  return html`<section aria-label=${t("All documents")}>
-    <${FolderPath} collection=${collection} value=${folder} onChange=${setFolder} />
-    <div class="row filters">
+  return html`<section class="all" aria-labelledby="all-documents">
+    <div class="row spread"><h2 id="all-documents">${t("All documents")}</h2><div class="row filters">
       <label class="search"><${Icon} name="choices" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
-      <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
+      <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} /></div></div>
+    <${FolderPath} collection=${collection} value=${folder} onChange=${setFolder} />
+    <div class="row chosen">
       ${picked.size > 0 && html`<${Button} icon="ask" kind="primary" label=${t("Ask about {count}", { count: number(picked.size) })} onClick=${() => askAbout(collection, [...picked])} />
       <${Button} icon="documents" label=${t("Brief me")} onClick=${() => brief(collection, [...picked])} />`}
       ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${restrict} />`}
@@ -245,7 +246,7 @@ function List({ collection, summary }) {
     <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
       <td><input type="checkbox" aria-label=${t("Choose {title}", { title: one.title || one.path })} checked=${picked.has(one.path)} onChange=${(event) => pick(one.path, event.target.checked)} /></td>
       <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(one.id)}`}>${one.title || one.path}</a><span class="path" dir="auto">${one.path}</span>
-        ${one.error && html`<span class="bad" dir="auto">${one.error}</span>`}</td>
+        ${one.error && html`<span class="bad" dir="auto">${reasonFor(one.path, one.error)}</span>`}</td>
       <td><span class=${`badge ${{ ready: "high", failed: "low" }[one.status] || "medium"}`}>${t(STATES[one.status])}</span></td>
       <td class="figure">${number(one.chunks)}</td><td class="figure">${one.pages ? number(one.pages) : ""}</td><td class="figure">${size(one.size)}</td><td class="figure">${one.modified ? when(one.modified) : ""}</td></tr>`)}</tbody></table></div>
     ${some.length > shown && html`<${Button} label=${t("Show more")} onClick=${() => setShown(shown + SHOWN)} />`}
@@ -305,7 +306,7 @@ function OneDocument({ collection, id }) {
       ${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
     <p class="dim" dir="auto">${[document.path, kindOf(document), size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
-    ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
+    ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${reasonFor(document.path, document.error)}</div></div>`}
     <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
       : view === "readers" ? html`<${DocumentReaders} collection=${collection} id=${id} />`

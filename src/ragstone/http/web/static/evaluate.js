@@ -4,8 +4,8 @@ import { html, go, newId, notify, page, save, useEffect, useLoaded, useRef, useS
 import { call, may } from "./api.js";
 import { levelNames } from "./ask.js";
 import { Bars, Confidences, Lines } from "./plots.js";
-import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon } from "./ui.js";
-import { duration, number, percent, sentence, t, when } from "./words.js";
+import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, tried } from "./ui.js";
+import { duration, number, percent, t, when } from "./words.js";
 
 const MEASURES = {
   right: "Right", refused_answerable: "Refused though answerable", answered_unanswerable: "Answered though unanswerable",
@@ -37,13 +37,6 @@ export default function EvaluatePage() {
   if (kind === "set") return html`<${OneSet} key=${id} id=${id} />`;
   if (kind === "run" && id) return html`<${OneRun} key=${id} id=${id} />`;
   return html`<${Overview} />`;
-}
-
-async function tried(work, after) {
-  try {
-    const result = await work();
-    await after?.(result);
-  } catch (error) { notify(sentence(error), "bad"); }
 }
 
 export function why(reason) {
