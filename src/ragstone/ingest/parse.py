@@ -50,8 +50,8 @@ _CHAPTER = re.compile(
     r"(?:chapter|section|part|appendix|kapitel|abschnitt|teil|anhang|chapitre|capítulo|capitolo)"
     r"\s+(?:\d|[ivx]+\b).*"
     r"|\d{1,2}(?:\.\d{1,2})*[.)]\s.*|1\s.*|第\s?[\d一二三四五六七八九十]+\s?[章节部].*"
-    r"|(?:(?:table of )?contents|abstract|foreword|introduction|preface|summary|inhalt(?:sverzeichnis)?"
-    r"|einleitung|vorwort|zusammenfassung|sommaire|résumé|índice|目录|摘要|前言)\W*",
+    r"|(?:(?:table of )?contents|abstract|foreword|introduction|preface|summary"
+    r"|inhalt(?:sverzeichnis)?|einleitung|vorwort|zusammenfassung|sommaire|résumé|índice|目录|摘要|前言)\W*",
     re.IGNORECASE,
 )
 """A heading of a part. Above the first part of a PDF file the title may be a picture."""

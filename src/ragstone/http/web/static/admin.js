@@ -44,7 +44,7 @@ function Health() {
       <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
     ${overview.value && html`<section class="card"><h2>${t("Data")}</h2><dl class="figures">
       ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
-        [t("Failed"), number(overview.value.failed)], [t("On the disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+        [t("Failed"), number(overview.value.failed)], [t("On disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
     ${may("check_models") && html`<${ChatModels} />`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
@@ -66,7 +66,7 @@ function Attention({ parts, failed }) {
     ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${t(CHECKS[name] ?? name)}: ${said}`, "overview"]),
     ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
     ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
-    ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs a look.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
+    ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs attention.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
   ];
   return html`<section class=${`callout ${found.length ? "bad" : ""}`}><${Icon} name=${found.length ? "warn" : "check"} /><div><h2>${found.length ? t("Needs attention") : t("Nothing needs attention.")}</h2>
     ${found.length > 0 && html`<ul class="plain">${found.map(([text, place]) => html`<li dir="auto">${place === "overview" ? text : html`<a href=${`#/${place}`}>${text}</a>`}</li>`)}</ul>`}</div></section>`;
@@ -98,9 +98,9 @@ function Backup() {
     await tried(async () => { for await (const one of stream("maintenance.back_up", asked)) setState(one); });
     setState((old) => (old?.finished ? old : null));
   };
-  return html`<section class="card"><h2>${t("Backup")}</h2><form onSubmit=${run}><label class="field"><span>${t("File on the machine of the server")}</span>
+  return html`<section class="card"><h2>${t("Backup")}</h2><form onSubmit=${run}><label class="field"><span>${t("File on the server")}</span>
     <input required value=${file} placeholder="/backups/tuesday.ragstone" onInput=${(event) => setFile(event.target.value)} /></label>
-    <label class="field"><span>${t("Only what this earlier backup lacks; empty for all")}</span>
+    <label class="field"><span>${t("Earlier backup to continue; empty for a full backup")}</span>
     <input value=${since} placeholder="/backups/monday.ragstone" onInput=${(event) => setSince(event.target.value)} /></label>
     <p><button class="button" disabled=${state && !state.finished}>${t("Write a backup")}</button></p></form>
     <${Steps} state=${state} done=${t("The backup is written.")} /></section>`;
@@ -127,9 +127,9 @@ function RestoreBackup() {
     setState((old) => (old?.finished ? old : null));
   };
   return html`<section class="card"><h2>${t("Restore a backup")}</h2><form onSubmit=${run}><p>${t("The backup is read to its end first: if it is damaged, nothing changes. Questions are answered meanwhile.")}</p>
-    <label class="field"><span>${t("File on the machine of the server")}</span>
+    <label class="field"><span>${t("File on the server")}</span>
     <input required value=${file} placeholder="/backups/tuesday.ragstone" onInput=${(event) => setFile(event.target.value)} /></label>
-    <label class="field"><span>${t("Earlier backups that it continues, one in a line, if they are not beside it")}</span>
+    <label class="field"><span>${t("Earlier backups that it continues, one per line, if they are elsewhere")}</span>
     <textarea rows="2" dir="ltr" value=${earlier} onInput=${(event) => setEarlier(event.target.value)}></textarea></label>
     <p><button class="button danger" disabled=${state && !state.finished}>${t("Restore")}</button></p></form>
     <${Steps} state=${state} done=${t("The backup is restored.")} /></section>`;
@@ -157,8 +157,8 @@ function Topics() {
   return html`<p>${t("Questions about these topics are not answered. The words are compared by meaning too.")}</p><div class="tiles">
     <form class="card" onSubmit=${add}><h2>${t("Block a topic")}</h2>
       <label class="field"><span>${t("Word or phrase")}</span><input required dir="auto" value=${form.term} onInput=${set("term")} /></label>
-      <label class="field"><span>${t("Other words for it, with commas")}</span><input dir="auto" value=${form.synonyms} onInput=${set("synonyms")} /></label>
-      <label class="field"><span>${t("Questions about it, one in a line")}</span><textarea rows="3" dir="auto" value=${form.examples} onInput=${set("examples")}></textarea></label>
+      <label class="field"><span>${t("Other words for it, separated by commas")}</span><input dir="auto" value=${form.synonyms} onInput=${set("synonyms")} /></label>
+      <label class="field"><span>${t("Questions about it, one per line")}</span><textarea rows="3" dir="auto" value=${form.examples} onInput=${set("examples")}></textarea></label>
       <p><button class="button primary">${t("Block")}</button></p></form>
     <form class="card" onSubmit=${check}><h2>${t("Try a question")}</h2><label class="field"><span>${t("Question")}</span><input required dir="auto" value=${question} onInput=${(event) => setQuestion(event.target.value)} /></label>
       <p><button class="button">${t("Would it be answered?")}</button></p>
@@ -188,7 +188,7 @@ function Keys() {
   const names = (collections.value || []).map((one) => [one.collection.name, one.collection.name]);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   const first = found.value && !found.value.keys.length;
-  return html`${first && html`<div class="callout"><div>${t("With the first key, everybody needs one: this server then asks each visitor for a key.")}</div></div>`}
+  return html`${first && html`<div class="callout"><div>${t("Once the first key exists, every visitor needs one.")}</div></div>`}
     <form class="card options" onSubmit=${create}>
       <label class="field"><span>${t("Who or what it is for")}</span><input required dir="auto" value=${form.name} onInput=${(event) => set("name")(event.target.value)} /></label>
       <${Choice} label=${t("Role")} value=${form.role} options=${[["reader", t("Reader: can ask")], ["editor", t("Editor: can also change documents")], ["admin", t("Administrator: everything")], ["widget", t("Widget: can ask from one site")]]} onChange=${set("role")} />
@@ -196,11 +196,11 @@ function Keys() {
       ${form.role === "widget" && html`<label class="field"><span>${t("Address of the site")}</span><input required dir="ltr" value=${form.site} placeholder="https://www.example.org" onInput=${(event) => set("site")(event.target.value)} /></label>`}
       <label class="field"><span>${t("Expires in (days)")}</span><input type="number" min="1" value=${form.days} placeholder=${t("never")} onInput=${(event) => set("days")(event.target.value)} /></label>
       <button class="button primary">${t("Create key")}</button></form>
-    ${issued?.key.sites && html`<div class="callout" role="status"><div><p>${t("Put this into a page of the site. It is no secret: the key asks on this site alone, and can do nothing else.")}</p>
+    ${issued?.key.sites && html`<div class="callout" role="status"><div><p>${t("Put this into a page of the site. It is not secret: the key can only ask, and only on this site.")}</p>
       <p class="row"><code class="secret" dir="ltr">${tag(issued.key.id)}</code><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(tag(issued.key.id)); notify(t("Copied")); }} /></p></div></div>`}
-    ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. Nobody can read it again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
+    ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. It is not shown again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
       <${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(issued.secret); notify(t("Copied")); }} /></p></div></div>`}
-    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Access to"), t("Made"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
+    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Access to"), t("Created"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
       <tbody>${(found.value?.keys || []).map((one) => html`<tr key=${one.id}><td dir="auto">${one.name}</td><td>${one.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${one.sites.join(", ")}</span>` : one.role}</td><td dir="auto">${one.collections?.join(", ") ?? t("All collections")}</td><td>${when(one.created_at)}</td>
         <td>${one.used_at ? when(one.used_at) : t("never")}</td><td>${one.expires_at ? when(one.expires_at) : t("never")}</td><td>${one.revoked_at ? t("Revoked") : t("Valid")}</td>
         <td>${!one.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: one.name })} onClick=${() => revoke(one)} />`}</td></tr>`)}</tbody></table></div>`}`;
@@ -251,11 +251,11 @@ function Feedback() {
   if (!found.value) return html`<${Busy} />`;
   // What `ragstone eval` reads: a question in each line.
   const out = () => save("feedback.jsonl", found.value.map((one) => JSON.stringify(one)).join("\n"), "application/jsonl");
-  if (!found.value.length) return html`<p class="dim">${t("Nobody has judged an answer yet.")}</p>`;
+  if (!found.value.length) return html`<p class="dim">${t("Nobody has rated an answer yet.")}</p>`;
   const collections = [...new Set(found.value.map((one) => one.collection))];
   return html`<div class="row end">${may("evaluation.from_feedback") && collections.map((one) => html`<${Button} key=${one} icon="evaluate" label=${t("Questions about {collection} for an evaluation", { collection: one })} onClick=${() => tried(async () => (await import("./evaluate.js")).fromFeedback(one))} />`)}
       <${Button} icon="save" label=${t("Download")} onClick=${out} /></div>
-    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Opinion"), t("Question"), t("Answer"), t("Comment")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Rating"), t("Question"), t("Answer"), t("Comment")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
     <tbody>${found.value.map((one) => html`<tr key=${one.user + one.answer_id}><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td><${Icon} name=${one.thumb} /><span class="unseen">${one.thumb === "up" ? t("Good answer") : t("Bad answer")}</span></td>
       <td dir="auto">${one.question}</td><td dir="auto">${one.answer.slice(0, 300)}</td><td dir="auto">${one.comment}</td></tr>`)}</tbody></table></div>`;
 }

@@ -389,7 +389,7 @@ export function Evidence({ source, said }) {
     ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
       <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}
     ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} spans=${source.spans} page=${source.page} passage=${source.chunk_id} />`
-      : html`<p>${t("No sentence of the documents comes near to this one.")}</p>`}
+      : html`<p>${t("No sentence of the documents is similar to this one.")}</p>`}
     ${source && may("reading.read") && html`<footer><a class="button" href=${`#/documents/${encodeURIComponent(source.collection)}/${encodeURIComponent(source.document_id)}`}>
       <${Icon} name="documents" /><span>${t("Open the document")}</span></a></footer>`}
   </aside>`;
@@ -426,7 +426,7 @@ async function share(room) {
   const { id } = await call("shares.put", { room: room.room, user_id: room.user_id });
   const link = new URL(`#/shared/${id}`, location.href).href;
   update({ rooms: (page.rooms || 0) + 1 });
-  const text = t("Whoever may sign in here and has this link reads the conversation as it is now. Each answer is shown only to who may read all documents that it stands on.");
+  const text = t("Whoever can sign in here and has this link reads the conversation as it is now. Each answer is shown only to people who may read all documents that support it.");
   if (await askUser({ title: t("Share by link"), text, field: t("Link"), value: link, confirm: t("Copy the link") })) { await copy(link); notify(t("Copied")); }
 }
 
@@ -451,7 +451,7 @@ function Room({ room, shared }) {
     update({ panel: null, side: false });
     setTimeout(() => window.print());
   });
-  const unshare = guarded(async () => { await call("shares.remove", { id: shared }); redraw(); notify(t("The link does not work any more.")); });
+  const unshare = guarded(async () => { await call("shares.remove", { id: shared }); redraw(); notify(t("The link no longer works.")); });
   const remove = guarded(async () => {
     const sure = await askUser({ title: t("Delete the conversation?"), text: room.title, confirm: t("Delete"), danger: true });
     if (!sure) return;

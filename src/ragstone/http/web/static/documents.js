@@ -32,11 +32,11 @@ function Overview({ named }) {
   const summary = (collections.value || []).find((one) => one.collection.name === current);
   const samples = useSamples(summary?.documents > 0 && current);
   const create = async () => {
-    const name = await askUser({ title: t("New collection"), text: t("A collection is a set of documents that is searched by itself."), field: t("Name"), confirm: t("Create") });
+    const name = await askUser({ title: t("New collection"), text: t("A collection is a set of documents that is searched separately."), field: t("Name"), confirm: t("Create") });
     if (name?.trim()) { setFresh([...fresh, name.trim()]); go("documents", name.trim()); }
   };
   const rebuild = async () => {
-    const sure = await askUser({ title: t("Reindex this collection?"), text: t("With the configured embedding model; the old index answers until the new one is whole."), confirm: t("Reindex") });
+    const sure = await askUser({ title: t("Reindex this collection?"), text: t("With the configured embedding model; the old index answers until the new one is complete."), confirm: t("Reindex") });
     if (!sure) return;
     try {
       for await (const progress of stream("rebuild", { collection: current })) { queue.progress = progress; changed(); }
@@ -85,7 +85,7 @@ function Drop({ collection, empty }) {
     <details class="more"><summary>${t("Folder, tags and who can read it")}</summary>
     <label class="readers">${t("Into the folder")}
       <input type="text" dir="auto" maxlength="1000" value=${folderName} placeholder=${t("none")} onInput=${(event) => setFolderName(event.target.value)} /></label>
-    <label class="readers">${t("Tags, with commas")}
+    <label class="readers">${t("Tags, separated by commas")}
       <input type="text" dir="auto" maxlength="1000" value=${tags} onInput=${(event) => setTags(event.target.value)} /></label>
     <label class="readers">${t("Who can read it")}
       <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("As folder and collection say")} onInput=${(event) => setReaders(event.target.value)} /></label>

@@ -64,7 +64,7 @@ function OneOutcome({ run: id, setting: place, number: at }) {
   if (error) return html`<div class="sheet"><${Failure} error=${error} again=${() => go("evaluate")} /></div>`;
   if (!run.value || found.busy) return html`<div class="sheet"><${Busy} /></div>`;
   const one = found.value, setting = run.value.settings[place];
-  if (!one) return html`<div class="sheet"><p>${t("This answer is not there, or you may no longer read what it stands on.")}</p></div>`;
+  if (!one) return html`<div class="sheet"><p>${t("This answer does not exist, or you may no longer read its sources.")}</p></div>`;
   const { name, wanted, ...options } = setting;
   const askNow = async () => {
     const second = newTurn(one.question.question, run.value.collection);
@@ -214,7 +214,7 @@ function Again({ turn }) {
       <${Choice} label=${t("Level")} value=${form.level} options=${levelNames()} onChange=${set("level")} />
       <${Choice} label=${t("Search")} value=${form.strategy} options=${named(STRATEGIES)} onChange=${set("strategy")} />
       <label class="field"><span>${t("Passages")}</span><input type="number" min="1" max="50" value=${form.top_k} placeholder=${t("as planned")} onInput=${(event) => set("top_k")(event.target.value)} /></label>
-      <label class="field"><span>${t("Share of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${form.dense_weight} placeholder=${t("as planned")} onInput=${(event) => set("dense_weight")(event.target.value)} /></label>
+      <label class="field"><span>${t("Weight of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${form.dense_weight} placeholder=${t("as planned")} onInput=${(event) => set("dense_weight")(event.target.value)} /></label>
       <${Choice} label=${t("Rerank the best passages")} value=${form.rerank} options=${WHETHER()} onChange=${set("rerank")} />
       <${Choice} label=${t("Other words")} value=${form.rewrite} options=${named(REWRITING)} onChange=${set("rewrite")} />
       <${Choice} label=${t("Size of a passage")} value=${form.unit} options=${named(["", "chunk", "paragraph", "section"])} onChange=${set("unit")} />
