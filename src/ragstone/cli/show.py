@@ -223,7 +223,8 @@ def describe(progress: Progress) -> str:
         return f"done: {progress.files:,}/{total} files, {format_count(progress.chunks, 'chunk')}"
     return (
         f"{progress.phase}: {progress.files:,}/{total} files read, {progress.vectors:,} chunks "
-        f"searchable by words, {progress.embedded:,} of them by meaning{asked}{left}"
+        f"searchable by words, {min(progress.embedded, progress.vectors):,} of them by meaning"
+        f"{asked}{left}"
     )
 
 

@@ -145,7 +145,7 @@ function phase(progress) {
   const eta = progress.eta ? t("{time} left", { time: duration(progress.eta) }) : "";
   const read = t("{files} of {total} files read, {embedded} of {chunks} passages searchable by meaning", {
     files: number(progress.files), total: progress.total === null ? "?" : number(progress.total),
-    embedded: number(progress.embedded), chunks: number(progress.chunks) });
+    embedded: number(Math.min(progress.embedded, progress.chunks)), chunks: number(progress.chunks) }); // A long document has more until it is read.
   return [names[progress.phase], read, rate, eta].filter(Boolean).join(" · ");
 }
 
