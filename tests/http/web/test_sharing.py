@@ -80,7 +80,7 @@ def test_a_reader_sees_what_their_rights_allow_now_and_no_link_after_it_ended(
         )
         house.go("#/ask")
         house.go(place)
-        house.says("Withheld, as you may not read every document that they stand on: 1")
+        house.says("Withheld, as you may not read every document that supports them: 1")
         assert "31 days" not in house.find("main").text
 
         sign_in(house, made["ada"])
