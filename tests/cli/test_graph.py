@@ -33,7 +33,7 @@ def test_without_a_name_it_prints_what_is_named_most_and_what_is_not_read_yet() 
         ["3", "Bergen"],
         ["1", "Oslo"],
     ]
-    assert "1 documents are not read for the graph yet" in lines[3]
+    assert "Not read for the graph yet: 1 document." in lines[3]
 
 
 def test_of_a_name_it_prints_other_names_places_and_what_is_named_with_it() -> None:

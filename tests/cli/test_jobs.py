@@ -72,12 +72,12 @@ def test_jobs_are_steered(service: FakeService) -> None:
     assert jobs("retry", "j1").stdout == "j1 is queued.\n"
     put(service, "j2", "failed")
     put(service, "j3", "failed")
-    assert "2 jobs are queued again." in jobs("retry", "--failed").stdout
+    assert "2 jobs queued again." in jobs("retry", "--failed").stdout
     service.jobs.known["j2"] = (
         service.jobs.known["j2"][0],
         replace(service.jobs.known["j2"][1], state="done"),
     )
-    assert jobs("clean", "--state", "done").stdout == "1 jobs are forgotten.\n"
+    assert jobs("clean", "--state", "done").stdout == "1 job removed from the list.\n"
 
 
 def test_kinds_are_paused(service: FakeService) -> None:

@@ -40,14 +40,15 @@ def test_given_the_end_of_an_ingest_then_it_says_what_was_passed_over(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     skipped = (Skipped(".png", 1200), Skipped("no ending", 1), Skipped("hidden", 2))
-    failed = (FileFailure("/a.pdf", "It is a scan."),)
+    failed = (FileFailure("/a.pdf", "It is a scan."), FileFailure("/x/b.pdf", "b.pdf is empty."))
     show_summary(Progress("j", indexed=3, chunks=5, seconds=1.5, skipped=skipped, failed=failed))
     assert capsys.readouterr().out.splitlines() == [
-        "3 indexed, 0 unchanged, 1 failed; 5 chunks in 1.5 s",
+        "3 indexed, 0 unchanged, 2 failed; 5 chunks in 1.5 s",
         "  .png: 1,200 files, not a readable type",
         "  no ending: 1 file, not a readable type",
         "  hidden: 2 files and folders, by a dot before the name",
         "  /a.pdf: It is a scan.",
+        "  /x/b.pdf: Is empty.",
     ]
 
 

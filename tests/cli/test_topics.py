@@ -38,14 +38,14 @@ def topics(*arguments: str) -> Result:
 def test_a_list_lives(service: FakeService, tmp_path: Path) -> None:
     assert "no forbidden topics" in topics("list").stdout
     added = topics("add", "salary", "--synonym", "wage", "--example", "How much?")
-    assert (added.exit_code, added.stdout) == (0, "1 topics added, 0 replaced.\n")
+    assert (added.exit_code, added.stdout) == (0, "1 topic added, 0 replaced.\n")
     assert "wage" in topics("list").stdout
     file = tmp_path / "list.csv"
     file.write_text(topics("list", "--csv").stdout + "executive,,,,\n", encoding="utf-8")
-    assert topics("import", str(file)).stdout == "1 topics added, 1 replaced.\n"
+    assert topics("import", str(file)).stdout == "1 topic added, 1 replaced.\n"
     assert "blocked: exact match of 'salary'" in topics("check", "the salary").stdout
     assert json.loads(topics("check", "x", "--json").stdout)["blocked"] is False
-    assert topics("remove", "salary").stdout == "1 topics removed.\n"
+    assert topics("remove", "salary").stdout == "1 topic removed.\n"
     assert [t["term"] for t in json.loads(topics("list", "--json").stdout)["topics"]] == [
         "executive"
     ]

@@ -129,6 +129,25 @@ async def test_clients_can_be_generated(http: httpx2.AsyncClient) -> None:
     assert schema["components"]["schemas"]["ChatRequest"]["example"]["model"] == "ragstone"
 
 
+async def test_every_field_and_parameter_says_what_it_means(http: httpx2.AsyncClient) -> None:
+    schema = (await http.get("/openapi.json")).json()
+    fields = {
+        f"{name}.{field}": about
+        for name, shape in schema["components"]["schemas"].items()
+        for field, about in shape.get("properties", {}).items()
+        if "$ref" not in about and not name.endswith("Error")
+    }
+    parameters = {
+        f"{path} {parameter['name']}": parameter
+        for path, methods in schema["paths"].items()
+        for operation in methods.values()
+        for parameter in operation.get("parameters", ())
+    }
+
+    said = {**fields, **parameters}
+    assert not [name for name, about in said.items() if not about.get("description")]
+
+
 async def test_what_is_described_can_be_tried(http: httpx2.AsyncClient) -> None:
     page = await http.get("/docs")
     assert 'data-path="/v1/chat/completions"' in page.text

@@ -119,6 +119,9 @@ async def test_given_a_folder_that_is_not_there_then_the_nearest_are_named(
     with pytest.raises(UnknownFolder) as caught:
         await service.reading.check_folder(EVA, "default", "/hidden.txt")
     assert "The nearest: /hidden" not in caught.value.message
+    with pytest.raises(UnknownFolder) as caught:
+        await service.reading.check_folder(EVA, "default", "/zzzz")
+    assert "The nearest" not in caught.value.message
 
 
 async def test_given_metadata_named_allowed_then_it_opens_nothing(

@@ -42,6 +42,7 @@ from ragstone.backup.writer import (
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
+from ragstone.core.wording import format_count
 from ragstone.ingest.uploads import Linked, Originals
 from ragstone.ports import Catalog, ChunkIndex, Row, StateDump
 from ragstone.service.maintenance import Upkeep
@@ -172,8 +173,8 @@ class _Backup:
         chunks = sum(part.chunks for part in manifest.parts)
         written = len(uploads.told) - uploads.kept_count
         notes = [
-            f"{len(saving):,} collections with {chunks:,} chunks, {written:,} uploads and {rows:,} "
-            f"rows in {size:,} bytes.",
+            f"{format_count(len(saving), 'collection')} with {format_count(chunks, 'chunk')}, "
+            f"{format_count(written, 'upload')} and {format_count(rows, 'row')} in {size:,} bytes.",
             *self._describe_chain(manifest, uploads),
             *uploads.notes(),
         ]
@@ -230,8 +231,9 @@ class _Backup:
             return []
         kept, files = sum(part.kept for part in manifest.parts), len(self._chain or ()) + 1
         return [
-            f"It continues {manifest.base.name}: {kept:,} chunks and {uploads.kept_count:,} "
-            f"uploads are in earlier files. To restore it, all {files:,} are needed."
+            f"It continues {manifest.base.name}: {format_count(kept, 'chunk')} and "
+            f"{format_count(uploads.kept_count, 'upload')} are in earlier files. To restore it, "
+            f"all {files:,} are needed."
         ]
 
 
@@ -450,4 +452,4 @@ class _Uploads:
     def notes(self) -> list[str]:
         if not self._lost:
             return []
-        return [f"{self._lost:,} uploads could not be read and are not in it."]
+        return [f"{format_count(self._lost, 'upload')} could not be read and thus not saved."]

@@ -11,6 +11,7 @@ import numpy as np
 from ragstone.backup.chain import Chain
 from ragstone.backup.manifest import Batch, Original
 from ragstone.core.records import Collection
+from ragstone.core.wording import format_count
 from ragstone.ingest.move import drop_unused
 from ragstone.ingest.uploads import Originals
 from ragstone.ports import Catalog, ChunkIndex, StateDump, bulk_load, check_late, home, may_share
@@ -61,8 +62,8 @@ async def restore(
         finally:
             await asyncio.to_thread(originals.drop_restored)
     chunks = sum(part.chunks + part.kept for part in chain.manifest.parts)
-    held = f"{chunks:,} chunks and {len(uploads):,} uploads"
-    note = f"{len(written):,} collections with {held} are back."
+    held = f"{format_count(chunks, 'chunk')} and {format_count(len(uploads), 'upload')}"
+    note = f"{format_count(len(written), 'collection')} with {held} are back."
     yield Upkeep("done", chunks, chunks, finished=True, notes=(note,))
 
 

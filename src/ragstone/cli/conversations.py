@@ -8,6 +8,7 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import command, confirm, context_settings, fail, run
+from ragstone.core.wording import format_count
 
 if TYPE_CHECKING:
     from ragstone.core.conversation import ConversationKey, StoredTurn
@@ -132,7 +133,8 @@ def import_(
         fail(f"{file} cannot be read ({reason}).")
 
     async def action(service: "Service") -> int:
-        print_text(f"{await service.conversations.take_in(_principal(user), text):,} turns added.")
+        added = await service.conversations.take_in(_principal(user), text)
+        print_text(f"{format_count(added, 'turn')} added.")
         return 0
 
     run(context_settings(context), action)
@@ -230,9 +232,11 @@ async def _forget(service: "Service", user: str, user_id: str | None, as_json: b
         out_json(wire.dump(gone))
     else:
         print_text(
-            f"{gone.rooms:,} conversations with {gone.turns:,} turns deleted, "
-            f"statistics of {gone.days:,} days, {gone.blocked:,} blocked questions, "
-            f"{gone.cached:,} questions of the cache, {gone.documents:,} documents, "
-            f"{gone.jobs:,} jobs, {gone.keys:,} keys."
+            f"Deleted: {format_count(gone.rooms, 'conversation')} with "
+            f"{format_count(gone.turns, 'turn')}, statistics of {format_count(gone.days, 'day')}, "
+            f"{format_count(gone.blocked, 'blocked question')}, "
+            f"{format_count(gone.cached, 'question')} of the cache, "
+            f"{format_count(gone.documents, 'document')}, {format_count(gone.jobs, 'job')}, "
+            f"{format_count(gone.keys, 'key')}."
         )
     return 0

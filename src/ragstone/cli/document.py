@@ -11,6 +11,7 @@ from ragstone.cli.running import Context, context_settings, run
 from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.document import BlockSpan, find_page
 from ragstone.core.turn import Principal
+from ragstone.core.wording import format_count
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -63,9 +64,10 @@ async def _read(service: "Service", collection: str, path: str) -> "DocumentText
 def tree(found: "DocumentText") -> Iterator[str]:
     """The document in lines: blocks below their headings, a line where a page or chunk begins."""
     document = found.document
-    pages = f"{document.pages:,} pages, " if document.pages else ""
+    pages = f"{format_count(document.pages, 'page')}, " if document.pages else ""
     yield f"{document.path}  {document.title}"
-    yield f"{pages}{len(found.chunks):,} chunks, {found.total:,} characters, {document.media_type}"
+    counts = f"{format_count(len(found.chunks), 'chunk')}, {format_count(found.total, 'character')}"
+    yield f"{pages}{counts}, {document.media_type}"
     for name, value in sorted((document.metadata or {}).items()):
         yield f"{name}: {value}"
     for copy in found.copies:

@@ -8,6 +8,7 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, command, context_settings, run
+from ragstone.core.wording import format_count
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -161,7 +162,8 @@ async def clean(
     """Forget jobs that have ended, with their results."""
     from ragstone.cli.show import print_text
 
-    print_text(f"{await service.jobs.clean(tenant, state, older):,} jobs are forgotten.")
+    cleaned = await service.jobs.clean(tenant, state, older)
+    print_text(f"{format_count(cleaned, 'job')} removed from the list.")
     return 0
 
 
@@ -217,7 +219,7 @@ async def _retry(service: "Service", tenant: str, id: str) -> int:
     found = await service.jobs.list(tenant, None, "failed", 10_000)
     for item in found:
         await _steer(service, "retry", tenant, item.id)
-    print_text(f"{len(found):,} jobs are queued again.")
+    print_text(f"{format_count(len(found), 'job')} queued again.")
     return 0
 
 

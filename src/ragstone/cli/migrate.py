@@ -11,6 +11,7 @@ from ragstone.build import open_two_indexes
 from ragstone.cli.show import ProgressView, duration, one_line, out_json, print_text
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
+from ragstone.core.wording import format_count
 from ragstone.ingest.migrate import Moved, migrate_all
 from ragstone.settings import IndexSettings, Settings
 from ragstone.settings.storage import EMBEDDED
@@ -96,7 +97,7 @@ def _show(view: ProgressView, begun: Sequence[Moved], seconds: float) -> None:
 def _summary(moved: Moved) -> str:
     removed = f", {moved.removed:,} removed" if moved.removed else ""
     return (
-        f"{one_line(moved.collection.name)}: {moved.copied:,} chunks copied, "
+        f"{one_line(moved.collection.name)}: {format_count(moved.copied, 'chunk')} copied, "
         f"{moved.there:,} were there already{removed}"
     )
 

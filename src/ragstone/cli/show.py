@@ -14,6 +14,7 @@ from typing import Any, Self
 from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
+from ragstone.core.wording import format_count
 from ragstone.ingest.files import CHAPTER, COPY, HIDDEN, WITHOUT_TEXT
 from ragstone.ingest.formats.recognition import is_installed, missing_step
 from ragstone.ingest.formats.types import is_picture, suggest_conversion
@@ -179,7 +180,8 @@ def show_summary(progress: Progress) -> None:
     pruned = f", {progress.pruned:,} pruned" if progress.pruned else ""
     print_text(
         f"{progress.indexed:,} indexed, {progress.unchanged:,} unchanged{pruned}, "
-        f"{progress.failures:,} failed; {progress.chunks:,} chunks in {progress.seconds:.1f} s"
+        f"{progress.failures:,} failed; {format_count(progress.chunks, 'chunk')} in "
+        f"{progress.seconds:.1f} s"
     )
     for skipped in progress.skipped:
         print_text(f"  {format_skipped(skipped)}")
@@ -188,9 +190,16 @@ def show_summary(progress: Progress) -> None:
     if more := len(progress.copies[MOST_FAILURES:]) + progress.more_copies:
         print_text(f"  and {more:,} more with the content of other documents")
     for failure in progress.failed[:MOST_FAILURES]:
-        print_text(f"  {one_line(failure.path)}: {one_line(failure.reason)}")
+        reason = omit_name(failure.path, one_line(failure.reason))
+        print_text(f"  {one_line(failure.path)}: {reason}")
     if more := progress.failures - len(progress.failed[:MOST_FAILURES]):
         print_text(f"  and {more:,} more; 'ragstone documents' shows each document's error")
+
+
+def omit_name(path: str, reason: str) -> str:
+    """Why a file failed, without its name, which stands before it."""
+    rest = reason.removeprefix(f"{path.rpartition('/')[2]} ")
+    return rest[:1].upper() + rest[1:]
 
 
 def format_skipped(skipped: Skipped) -> str:
@@ -215,10 +224,11 @@ def describe(progress: Progress) -> str:
     left = f", about {duration(progress.eta)} left" if progress.eta else ""
     asked = f", {progress.questions:,} questions about them" if progress.questions else ""
     if progress.phase == "done":
-        return f"done: {progress.files:,}/{total} files, {progress.chunks:,} chunks"
+        return f"done: {progress.files:,}/{total} files, {format_count(progress.chunks, 'chunk')}"
     return (
         f"{progress.phase}: {progress.files:,}/{total} files read, {progress.vectors:,} chunks "
-        f"searchable by words, {progress.embedded:,} of them by meaning{asked}{left}"
+        f"searchable by words, {min(progress.embedded, progress.vectors):,} of them by meaning"
+        f"{asked}{left}"
     )
 
 

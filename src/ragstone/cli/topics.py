@@ -8,6 +8,7 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import command, context_settings, run
+from ragstone.core.wording import format_count
 
 if TYPE_CHECKING:
     from ragstone.core.records import Topic
@@ -83,7 +84,7 @@ async def remove(
     """Remove topics; all of those named or, if one is unknown, none."""
     from ragstone.cli.show import print_text
 
-    print_text(f"{await service.remove_topics(tenant, terms):,} topics removed.")
+    print_text(f"{format_count(await service.remove_topics(tenant, terms), 'topic')} removed.")
     return 0
 
 
@@ -162,7 +163,7 @@ async def _put_topics(service: "Service", tenant: str, topics: "Sequence[Topic]"
     from ragstone.cli.show import print_text
 
     added = await service.put_topics(tenant, topics)
-    print_text(f"{added:,} topics added, {len(topics) - added:,} replaced.")
+    print_text(f"{format_count(added, 'topic')} added, {len(topics) - added:,} replaced.")
     return 0
 
 

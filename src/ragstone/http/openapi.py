@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
+from ragstone.http.meanings import add_meanings
 from ragstone.http.responses import OPENAI_PREFIX
 
 STREAM = "text/event-stream"
@@ -105,6 +106,7 @@ def describe(app: FastAPI) -> None:
                     _rename_form(schema["components"]["schemas"], operation)
                     for response in operation["responses"].values():
                         _set_schemas(response.get("content", {}))
+            add_meanings(schema)
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -46,6 +46,18 @@ _TEMPLATE = re.compile(
     re.IGNORECASE,
 )
 
+_CHAPTER = re.compile(
+    r"(?:chapter|section|part|appendix|kapitel|abschnitt|teil|anhang|chapitre|capítulo|capitolo)"
+    r"\s+(?:\d|[ivx]+\b).*"
+    r"|\d{1,2}(?:\.\d{1,2})*[.)]\s.*|1\s.*|第\s?[\d一二三四五六七八九十]+\s?[章节部].*"
+    r"|(?:(?:table of )?contents|abstract|foreword|introduction|preface|summary"
+    r"|inhalt(?:sverzeichnis)?|einleitung|vorwort|zusammenfassung|sommaire|résumé|índice|目录|摘要|前言)\W*",
+    re.IGNORECASE,
+)
+"""A heading of a part. Above the first part of a PDF file the title may be a picture."""
+
+_WORD = re.compile(r"[^\W\d_]")
+
 
 class ReadSettings(SizeSettings, Protocol):
     """The settings for reading a file; see IngestSettings."""
@@ -111,7 +123,7 @@ def parse(
             raise EmptyDocument(_why_empty(path, parsed))
         said = without_struck(parsed.title)
         said = said if _is_title(said, first.text) else ""
-        title = said or _first_title(first) or path.stem
+        title = said or _first_title(first, known.media_type) or path.stem
         return replace(
             parsed,
             title=replace_surrogates(title),
@@ -226,14 +238,17 @@ def _why_empty(path: Path, parsed: Parsed) -> str:
     return f"{path.name} holds no text."
 
 
-def _first_title(first: Block) -> str:
-    is_title = first.kind == "heading" and len(first.text) <= 200 and first.text != HEADING
-    return first.text if is_title else ""
+def _first_title(first: Block, media_type: str) -> str:
+    if first.kind != "heading" or len(first.text) > 200 or first.text == HEADING:
+        return ""
+    is_part = media_type == "application/pdf" and _CHAPTER.fullmatch(first.text)
+    return first.text if _WORD.search(first.text) and not is_part else ""
 
 
 def _is_title(text: str, beginning: str) -> bool:
     """Whether what a document says is its title is one: not the name of a program's new file, nor
-    that of the template that it was made of, which its beginning does not name."""
+    a number or that of the template that it was made of, which its beginning does not name."""
     if _PROGRAM_TITLE.fullmatch(text):
         return False
-    return not _TEMPLATE.search(text) or text.casefold() in beginning.casefold()
+    is_doubtful = _TEMPLATE.search(text) or not _WORD.search(text)
+    return not is_doubtful or text.casefold() in beginning.casefold()

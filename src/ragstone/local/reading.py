@@ -218,7 +218,7 @@ def _facet(key: str, counted: Sequence[ValueCount], names: set[str], limit: int)
 
 
 def _nearest_places(path: str, paths: Sequence[str]) -> list[str]:
-    """The folders and documents whose names are most like `path`; the first folders if none are."""
+    """The folders and documents whose names are like `path`, the most alike first."""
     folders = {
         "/" + "/".join(parts[:end])
         for parts in (item.strip("/").split("/") for item in paths)
@@ -229,4 +229,4 @@ def _nearest_places(path: str, paths: Sequence[str]) -> list[str]:
     by_name = {place.rpartition("/")[2]: place for place in reversed(places)}
     near = find_similar(wanted, places)
     near += [by_name[name] for name in find_similar(wanted.rpartition("/")[2], by_name)]
-    return list(dict.fromkeys(near))[:3] or places[:3]
+    return list(dict.fromkeys(near))[:3]

@@ -23,8 +23,8 @@ def judged_by_the_same_answer(app: WebApp) -> None:
 
 
 def begun(app: WebApp) -> None:
-    """Press "Begin", and wait for the figures."""
-    app.click("Begin")
+    """Press "Start", and wait for the figures."""
+    app.click("Start")
     app.says("Measures")
     app.find(".outcomes, .sheet .dim")
 
@@ -52,7 +52,7 @@ def test_written_questions_are_asked_and_what_is_wrong_opens_in_why(app: WebApp)
     )
     assert "50%" in row.text
     wrong = app.find(".outcomes .is-wrong")
-    assert "None of the accepted answers stands in it." in wrong.text
+    assert "It contains none of the accepted answers." in wrong.text
     assert len(app.all(".outcomes .card")) == 1
     wrong.find_element("css selector", "a").click()
     app.says("Passages, as they were found")
@@ -91,7 +91,7 @@ def test_two_settings_are_compared_and_the_next_run_with_the_one_before(app: Web
     app.write(".questions textarea", "60 days")
     app.write("section.options input", "planned")
     begun(app)
-    app.says("Otherwise than before")
+    app.says("Different from before")
     app.says("right → wrong")
     assert app.all(".down")
     app.find(".chart polyline")

@@ -20,7 +20,7 @@ IMPORT = re.compile(r"""(?:^|[;}\s])(?:import|export)\b[^;'"]*?from\s*["'](\./[^
 TEXT = re.compile(r"""\bt\(\s*"((?:[^"\\]|\\.)*)\"""")
 TABLE = re.compile(
     r"^(?:export )?const (?:STAGES|STATES|FILE_STATES|LISTS|VERDICTS|ROLES|MEASURES|REASONS|"
-    r"KINDS|OUTCOMES|SECTIONS|SINGULAR)"
+    r"KINDS|OUTCOMES|SECTIONS|SINGULAR|GROUPS|PROMPTS|PURPOSES|CHECKS)"
     r" = \{(.*?)\};",
     re.M | re.S,
 )

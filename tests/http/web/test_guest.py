@@ -114,7 +114,7 @@ def test_a_wrong_key_says_what_is_wrong(app: WebApp) -> None:
         app.click(begin)
         app.write("input[type=password][autocomplete]", "wrong" + Keys.ENTER)
         said = app.find("[role=alert]").text
-        assert said == "This key is not known here."
+        assert said == "This key is unknown here."
         app.chrome.refresh()
         app.find("#question")
 

@@ -646,12 +646,31 @@ class TestAdministering:
         app.says("No topics are blocked.")
         unharmed(app)
 
+    def test_a_prompt_is_chosen_by_what_it_is_for(self, app: WebApp) -> None:
+        app.go("#/admin/prompts")
+        app.click("Parts of a question")
+        app.says("Takes a question apart that asks for several things.")
+        assert "rewrite.decompose" in app.find(".card code").text
+        listed = [item.text for item in app.all(".halves .choices button")]
+        known = app.run(
+            "return fetch('/api/v1/prompts', {headers: {authorization:"
+            " `Bearer ${sessionStorage['ragstone.credential']}`}})"
+            ".then(async (one) => (await one.json()).prompts.map(({ name }) => name))"
+        )
+        assert len(listed) == len(known)
+        assert not set(listed) & set(known)
+
     def test_a_prompt_is_kept_and_restored(self, app: WebApp) -> None:
         app.go("#/admin/prompts")
         field = app.find("textarea.code-text")
         text = str(field.get_attribute("value"))
         field.send_keys(Keys.CONTROL + Keys.END)
         field.send_keys(f"\n{HOSTILE}")
+        app.click("Preview")
+        preview = app.find(".preview").text
+        assert "Answer in English." in preview
+        assert HOSTILE in preview
+        assert "{" not in preview
         app.click("Save")
         app.says("Versions")
         unharmed(app)
@@ -937,7 +956,7 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         fresh = WebApp(app.chrome, url, tmp_path / "data", app.model)
         fresh.open()
         fresh.says("Add documents")
-        assert len(fresh.all(".examples li")) == 3
+        assert fresh.button("Try it with sample documents")
         assert fresh.button("Add a source")
         fresh.click("Add documents")
         note = tmp_path / "tower.md"

@@ -80,13 +80,13 @@ def test_a_reader_sees_what_their_rights_allow_now_and_no_link_after_it_ended(
         )
         house.go("#/ask")
         house.go(place)
-        house.says("Withheld, as you may not read every document that they stand on: 1")
+        house.says("Withheld, as you may not read every document that supports them: 1")
         assert "31 days" not in house.find("main").text
 
         sign_in(house, made["ada"])
         house.press(".conversations li details summary")
         house.click("Stop sharing")
-        house.says("The link does not work any more.")
+        house.says("The link no longer works.")
         sign_in(house, made["bob"], place)
         house.says("There is no shared conversation at this link any more.")
 
@@ -95,7 +95,7 @@ def test_a_reader_sees_what_their_rights_allow_now_and_no_link_after_it_ended(
 def test_an_answer_is_kept_with_its_evidence_commented_and_removed(app: WebApp, theme: str) -> None:
     app.ask(BATTERY)
     app.click("Keep as a note")
-    app.says("Kept. It is below Notes.")
+    app.says("Saved under Notes.")
     app.run("localStorage.setItem('ragstone.theme', JSON.stringify(arguments[0]))", theme)
     app.open("#/notes")
     app.says("31 days")
@@ -121,7 +121,7 @@ def test_a_note_is_kept_and_written_with_the_keyboard_alone(app: WebApp) -> None
     keep = app.button("Keep as a note")
     app.run("arguments[0].focus()", keep)
     keep.send_keys(Keys.ENTER)
-    app.says("Kept. It is below Notes.")
+    app.says("Saved under Notes.")
     app.run("document.querySelector(\"nav a[href='#/notes']\").focus()")
     app.chrome.switch_to.active_element.send_keys(Keys.ENTER)
     app.write(".note-kept textarea", "Mine", Keys.TAB, Keys.ENTER)

@@ -55,7 +55,7 @@ def test_an_answer_is_written_from_questions_whose_answers_were_disliked(app: We
         whose = {"tenant": "default", "user": "eva"}
         app.call("feedback.give", answer_id=f"v{number}", thumb="down", principal=whose, **given)
     app.go("#/admin/verified")
-    app.says("Questions that want an answer")
+    app.says("Questions without a good answer")
     app.says("How heavy is the lantern?")
 
     app.click("Write an answer")

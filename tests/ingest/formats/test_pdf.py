@@ -164,6 +164,8 @@ def test_given_a_foot_with_the_number_of_pages_when_read_then_it_appears_once(
         "PowerPoint Presentation",
         "Corporate letter template",
         "Briefvorlage Stadtwerke",
+        "786",
+        "2024-11",
     ],
 )
 def test_given_a_title_that_a_program_made_when_read_then_the_files_name_is_the_title(
@@ -177,6 +179,32 @@ def test_given_a_template_that_says_so_when_read_then_its_title_stays(tmp_path: 
     lines = ["The report template", PROSE]
     path = pdf(tmp_path / "a.pdf", [lines], title="Report template")
     assert parse(path, SETTINGS).title == "Report template"
+
+
+def test_given_a_number_that_the_document_bears_when_read_then_it_is_the_title(
+    tmp_path: Path,
+) -> None:
+    path = pdf(tmp_path / "a.pdf", [["1984", PROSE]], title="1984")
+    assert parse(path, SETTINGS).title == "1984"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Chapter 1: Sails", "1. Sails", "1 Sails", "Kapitel 2", "Table of Contents", "12", "Vorwort"],
+)
+def test_given_a_first_heading_of_a_part_when_read_then_the_files_name_is_the_title(
+    tmp_path: Path, heading: str
+) -> None:
+    path = pdf(tmp_path / "Ships.pdf", [[(heading, 24), "", PROSE, PROSE]])
+    assert parse(path, SETTINGS).title == "Ships"
+
+
+@pytest.mark.parametrize("heading", ["Sails and masts", "10 ways to sail", "Parts of a ship"])
+def test_given_a_first_heading_of_the_whole_when_read_then_it_is_the_title(
+    tmp_path: Path, heading: str
+) -> None:
+    path = pdf(tmp_path / "Ships.pdf", [[(heading, 24), "", PROSE, PROSE]])
+    assert parse(path, SETTINGS).title == heading
 
 
 def test_given_a_password_when_read_then_the_file_is_refused_as_encrypted(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, context_settings, fail, run
+from ragstone.core.wording import format_count
 from ragstone.plugins.comments.comments import ToneName
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _print_view(found: "CommentsView", as_json: bool) -> int:
     if not found.among.comments:
         print_text("There are no such comments.")
         return 0
-    print_text(f"{found.counted.comments:,} of {found.among.comments:,} comments")
+    print_text(f"{found.counted.comments:,} of {format_count(found.among.comments, 'comment')}")
     facets = [("sentiment", [found.counted]), ("theme", found.themes), ("month", found.months)]
     for name, counts in (*facets, *found.labels.items()):
         if counts:

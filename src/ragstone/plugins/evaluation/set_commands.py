@@ -8,6 +8,7 @@ import typer
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, context_settings, fail, run
 from ragstone.core.turn import Principal
+from ragstone.core.wording import format_count
 from ragstone.plugins.evaluation.commands import app
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ async def _feedback(service: "Service", file: Path, collection: str, limit: int)
     if not found:
         raise RagstoneError(f"Nobody has judged an answer about {collection!r} yet.")
     _write(file, lines(found))
-    print_text(f"{len(found):,} questions are in {file}.")
+    print_text(f"{file} has {format_count(len(found), 'question')}.")
     return 0
 
 

@@ -7,6 +7,7 @@ import typer
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, context_settings, run
 from ragstone.core.turn import Principal
+from ragstone.core.wording import format_count
 
 if TYPE_CHECKING:
     from ragstone.plugins.graph.contract import GraphView
@@ -85,8 +86,8 @@ def _print(found: "GraphView") -> None:
                 print_text(f"{theme.title}: {theme.summary}")
     if found.waiting:
         print_text(
-            f"{found.waiting:,} documents are not read for the graph yet. A collection has one "
-            "where rag.knowledge_graph_enabled is true."
+            f"Not read for the graph yet: {format_count(found.waiting, 'document')}. The setting "
+            "rag.knowledge_graph_enabled switches it on."
         )
 
 

@@ -25,8 +25,8 @@ export function add(given, collection, { folder: into = "", ...more } = {}) {
   for (const { file, path } of given) {
     const hidden = path.split("/").some((part) => part.startsWith("."));
     const item = { file, path: `/${place}${path.replace(/^\/+/, "")}`, collection, state: "waiting", share: 0, reason: "", ...more };
-    if (hidden) Object.assign(item, { state: "skipped", reason: t("It is hidden.") });
-    else if (!file.size) Object.assign(item, { state: "skipped", reason: t("It is empty.") });
+    if (hidden) Object.assign(item, { state: "skipped", reason: t("Hidden file.") });
+    else if (!file.size) Object.assign(item, { state: "skipped", reason: t("Empty file.") });
     const twice = queue.files.find((one) => one.path === item.path && one.collection === collection && !["done", "failed", "skipped"].includes(one.state));
     if (!twice) queue.files.push(item);
   }

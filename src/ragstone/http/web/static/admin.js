@@ -1,17 +1,18 @@
 // Administration: everything here is also an address of the HTTP API, named in docs/web.md.
-import { html, copy, notify, page, save, useEffect, useLoaded, useState } from "./lib.js";
-import { call, isAdmin, may, request, stream } from "./api.js";
+import { html, copy, notify, page, save, update, useEffect, useLoaded, useState } from "./lib.js";
+import { call, enter, isAdmin, may, request, stream } from "./api.js";
 import { AuditView } from "./audit.js";
 import { PeopleView } from "./people.js";
+import { PromptsView } from "./prompts.js";
 import { QuotasView } from "./quotas.js";
 import { SettingsView } from "./settings.js";
 import { SourcesView } from "./sources.js";
 import { StatisticsView } from "./statistics.js";
 import { VerifiedView } from "./verified.js";
-import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon } from "./ui.js";
-import { duration, number, percent, sentence, size, t, when } from "./words.js";
+import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, tried } from "./ui.js";
+import { duration, number, percent, reasonFor, size, t, when } from "./words.js";
 
-const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, verified: VerifiedView, quotas: QuotasView, audit: AuditView };
+const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: PromptsView, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, verified: VerifiedView, quotas: QuotasView, audit: AuditView };
 
 export default function AdminPage() {
   const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
@@ -28,17 +29,7 @@ export default function AdminPage() {
     <div><${View} key=${current} /></div></div></div>`;
 }
 
-// Do something on the server; what fails is said at the bottom of the page.
-async function tried(work, after) {
-  try {
-    const result = await work();
-    await after?.(result);
-    return true;
-  } catch (error) {
-    notify(sentence(error), "bad");
-    return false;
-  }
-}
+const CHECKS = { index: "Search index", state: "Database", models: "Models", disk: "Disk" };
 
 function Health() {
   const ready = useLoaded(() => request("/ready").catch((error) => { if (error.status === 503) return { status: "unavailable", checks: {} }; throw error; }), []);
@@ -49,17 +40,18 @@ function Health() {
   const parts = Object.entries(ready.value?.checks || {});
   return html`${ready.value && html`<${Attention} parts=${parts} failed=${overview.value?.failed} />`}<div class="tiles">
     <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
-      <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${name}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
+      <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${t(CHECKS[name] ?? name)}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
       <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
     ${overview.value && html`<section class="card"><h2>${t("Data")}</h2><dl class="figures">
       ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
-        [t("Failed"), number(overview.value.failed)], [t("On the disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+        [t("Failed"), number(overview.value.failed)], [t("On disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
     ${may("check_models") && html`<${ChatModels} />`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
-      ${[[t("Questions"), number(cache.value.entries)], [t("Answered from it"), number(cache.value.hits)], [t("Not known"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      ${[[t("Questions"), number(cache.value.entries)], [t("Answered from the cache"), number(cache.value.hits)], [t("Not in the cache"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <p class="dim"><bdi dir="ltr">${cache.value.where}</bdi></p><${Button} icon="trash" label=${t("Clear the cache")} onClick=${emptied} /></section>`}
-    ${may("maintenance.back_up") && html`<${Backup} />`}</div>`;
+    ${may("maintenance.back_up") && html`<${Backup} />`}
+    ${may("maintenance.restore") && html`<${RestoreBackup} />`}</div>`;
 }
 
 // What an administrator should look at, each with the page where that is done.
@@ -72,10 +64,10 @@ function Attention({ parts, failed }) {
   if (!jobs.value || !sources.value || !webhooks.value) return html`<${Busy} />`;
   const broken = jobs.value.jobs.filter((one) => one.state === "failed").length;
   const found = [
-    ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${name}: ${said}`, "overview"]),
+    ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${t(CHECKS[name] ?? name)}: ${said}`, "overview"]),
     ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
     ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
-    ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs a look.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
+    ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs attention.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
     ...webhooks.value.filter((one) => one.disabled_at || one.failing_since).map((one) => [one.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: one.url, reason: one.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: one.url, reason: one.error }), "overview"]),
   ];
   return html`<section class=${`callout ${found.length ? "bad" : ""}`}><${Icon} name=${found.length ? "warn" : "check"} /><div><h2>${found.length ? t("Needs attention") : t("Nothing needs attention.")}</h2>
@@ -108,42 +100,41 @@ function Backup() {
     await tried(async () => { for await (const one of stream("maintenance.back_up", asked)) setState(one); });
     setState((old) => (old?.finished ? old : null));
   };
-  return html`<section class="card"><h2>${t("Backup")}</h2><form onSubmit=${run}><label class="field"><span>${t("File on the machine of the server")}</span>
+  return html`<section class="card"><h2>${t("Backup")}</h2><form onSubmit=${run}><label class="field"><span>${t("File on the server")}</span>
     <input required value=${file} placeholder="/backups/tuesday.ragstone" onInput=${(event) => setFile(event.target.value)} /></label>
-    <label class="field"><span>${t("Only what this earlier backup lacks; empty for all")}</span>
+    <label class="field"><span>${t("Earlier backup to continue; empty for a full backup")}</span>
     <input value=${since} placeholder="/backups/monday.ragstone" onInput=${(event) => setSince(event.target.value)} /></label>
     <p><button class="button" disabled=${state && !state.finished}>${t("Write a backup")}</button></p></form>
-    ${state && html`<p role="status">${state.finished ? t("The backup is written.") : state.phase} ${state.notes?.join(" ")}</p>${!state.finished && html`<${Bar} share=${state.total ? state.done / state.total : null} />`}`}</section>`;
+    <${Steps} state=${state} done=${t("The backup is written.")} /></section>`;
 }
 
-function Prompts() {
-  const found = useLoaded(() => request("/api/v1/prompts"), []);
-  const [name, setName] = useState("answer");
-  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
-  if (!found.value) return html`<${Busy} />`;
-  const one = found.value.prompts.find((prompt) => prompt.name === name) || found.value.prompts[0];
-  return html`<div class="halves"><ul class="choices">${found.value.prompts.map((prompt) => html`<li key=${prompt.name}><button type="button" aria-pressed=${String(prompt.name === name)} onClick=${() => setName(prompt.name)}>
-      ${prompt.name}${prompt.source !== "shipped" && html` <span class="badge">${prompt.source}</span>`}</button></li>`)}</ul>
-    <${OnePrompt} key=${one.name + one.version} prompt=${one} reload=${found.reload} /></div>`;
+function Steps({ state, done }) {
+  if (!state) return null;
+  return html`<p role="status">${state.finished ? done : state.phase} ${state.notes?.join(" ")}</p>${!state.finished && html`<${Bar} share=${state.total ? state.done / state.total : null} />`}`;
 }
 
-function OnePrompt({ prompt, reload }) {
-  const [text, setText] = useState(prompt.text);
-  const at = `/api/v1/prompts/${encodeURIComponent(prompt.name)}`;
-  const versions = useLoaded(() => request(`${at}/versions`), [prompt.name]);
-  const kept = () => { notify(t("Saved. It applies from the next question.")); reload(); };
-  const put = () => tried(() => request(at, { method: "PUT", json: { text } }), kept);
-  const check = () => tried(() => request(`${at}/check`, { method: "POST", json: { text } }), () => notify(t("No problems found.")));
-  const back = (version) => tried(() => request(`${at}/rollback`, { method: "POST", json: { version } }), kept);
-  const reset = () => tried(() => request(at, { method: "DELETE" }), kept);
-  return html`<section class="card"><h2 dir="auto">${prompt.name}</h2><p dir="auto">${prompt.help}</p>
-    ${prompt.places.length > 0 && html`<p class="dim">${t("Required placeholders:")} ${prompt.places.map((one) => html`<code>{${one}}</code> `)}</p>`}
-    ${prompt.allowed.length > 0 && html`<p class="dim">${t("Optional placeholders:")} ${prompt.allowed.map((one) => html`<code>{${one}}</code> `)}</p>`}
-    <label class="field"><span>${t("Text")}</span><textarea rows="14" dir="auto" class="code-text" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <p class="row"><button type="button" class="button primary" disabled=${text === prompt.text} onClick=${put}>${t("Save")}</button><${Button} label=${t("Validate")} onClick=${check} />
-      ${prompt.source === "store" && html`<${Button} icon="again" label=${t("Reset to the default text")} onClick=${reset} />`}</p>
-    ${versions.value?.versions.length > 0 && html`<h3>${t("Versions")}</h3><ul class="plain">${versions.value.versions.map((one) => html`<li key=${one.version} class="row"><span>${one.version} · ${when(one.updated_at)} · ${one.who}</span>
-      <${Button} kind="small" label=${t("Show")} onClick=${() => setText(one.text)} />${one.version !== prompt.version && html`<${Button} kind="small" label=${t("Restore")} onClick=${() => back(one.version)} />`}</li>`)}</ul>`}</section>`;
+// Everything answers as before until the last step, and a damaged backup changes nothing.
+function RestoreBackup() {
+  const [file, setFile] = useState("");
+  const [earlier, setEarlier] = useState("");
+  const [state, setState] = useState(null);
+  const run = async (event) => {
+    event.preventDefault();
+    const text = t("All documents, conversations, keys, settings and prompts of this server are replaced by those of {file}. What came after that backup is lost.", { file });
+    if (!await askUser({ title: t("Replace everything by this backup?"), text, confirm: t("Replace everything"), danger: true })) return;
+    setState({ phase: t("Starting") });
+    const asked = { file, earlier: earlier.split("\n").map((one) => one.trim()).filter(Boolean) };
+    await tried(async () => { for await (const one of stream("maintenance.restore", asked)) setState(one); },
+      async () => { await enter(); update({ ingested: (page.ingested || 0) + 1, rooms: (page.rooms || 0) + 1 }); });
+    setState((old) => (old?.finished ? old : null));
+  };
+  return html`<section class="card"><h2>${t("Restore a backup")}</h2><form onSubmit=${run}><p>${t("The backup is read to its end first: if it is damaged, nothing changes. Questions are answered meanwhile.")}</p>
+    <label class="field"><span>${t("File on the server")}</span>
+    <input required value=${file} placeholder="/backups/tuesday.ragstone" onInput=${(event) => setFile(event.target.value)} /></label>
+    <label class="field"><span>${t("Earlier backups that it continues, one per line, if they are elsewhere")}</span>
+    <textarea rows="2" dir="ltr" value=${earlier} onInput=${(event) => setEarlier(event.target.value)}></textarea></label>
+    <p><button class="button danger" disabled=${state && !state.finished}>${t("Restore")}</button></p></form>
+    <${Steps} state=${state} done=${t("The backup is restored.")} /></section>`;
 }
 
 function Topics() {
@@ -168,8 +159,8 @@ function Topics() {
   return html`<p>${t("Questions about these topics are not answered. The words are compared by meaning too.")}</p><div class="tiles">
     <form class="card" onSubmit=${add}><h2>${t("Block a topic")}</h2>
       <label class="field"><span>${t("Word or phrase")}</span><input required dir="auto" value=${form.term} onInput=${set("term")} /></label>
-      <label class="field"><span>${t("Other words for it, with commas")}</span><input dir="auto" value=${form.synonyms} onInput=${set("synonyms")} /></label>
-      <label class="field"><span>${t("Questions about it, one in a line")}</span><textarea rows="3" dir="auto" value=${form.examples} onInput=${set("examples")}></textarea></label>
+      <label class="field"><span>${t("Other words for it, separated by commas")}</span><input dir="auto" value=${form.synonyms} onInput=${set("synonyms")} /></label>
+      <label class="field"><span>${t("Questions about it, one per line")}</span><textarea rows="3" dir="auto" value=${form.examples} onInput=${set("examples")}></textarea></label>
       <p><button class="button primary">${t("Block")}</button></p></form>
     <form class="card" onSubmit=${check}><h2>${t("Try a question")}</h2><label class="field"><span>${t("Question")}</span><input required dir="auto" value=${question} onInput=${(event) => setQuestion(event.target.value)} /></label>
       <p><button class="button">${t("Would it be answered?")}</button></p>
@@ -199,7 +190,7 @@ function Keys() {
   const names = (collections.value || []).map((one) => [one.collection.name, one.collection.name]);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   const first = found.value && !found.value.keys.length;
-  return html`${first && html`<div class="callout"><div>${t("With the first key, everybody needs one: this server then asks each visitor for a key.")}</div></div>`}
+  return html`${first && html`<div class="callout"><div>${t("Once the first key exists, every visitor needs one.")}</div></div>`}
     <form class="card options" onSubmit=${create}>
       <label class="field"><span>${t("Who or what it is for")}</span><input required dir="auto" value=${form.name} onInput=${(event) => set("name")(event.target.value)} /></label>
       <${Choice} label=${t("Role")} value=${form.role} options=${[["reader", t("Reader: can ask")], ["editor", t("Editor: can also change documents")], ["admin", t("Administrator: everything")], ["widget", t("Widget: can ask from one site")]]} onChange=${set("role")} />
@@ -207,11 +198,11 @@ function Keys() {
       ${form.role === "widget" && html`<label class="field"><span>${t("Address of the site")}</span><input required dir="ltr" value=${form.site} placeholder="https://www.example.org" onInput=${(event) => set("site")(event.target.value)} /></label>`}
       <label class="field"><span>${t("Expires in (days)")}</span><input type="number" min="1" value=${form.days} placeholder=${t("never")} onInput=${(event) => set("days")(event.target.value)} /></label>
       <button class="button primary">${t("Create key")}</button></form>
-    ${issued?.key.sites && html`<div class="callout" role="status"><div><p>${t("Put this into a page of the site. It is no secret: the key asks on this site alone, and can do nothing else.")}</p>
+    ${issued?.key.sites && html`<div class="callout" role="status"><div><p>${t("Put this into a page of the site. It is not secret: the key can only ask, and only on this site.")}</p>
       <p class="row"><code class="secret" dir="ltr">${tag(issued.key.id)}</code><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(tag(issued.key.id)); notify(t("Copied")); }} /></p></div></div>`}
-    ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. Nobody can read it again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
+    ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. It is not shown again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
       <${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(issued.secret); notify(t("Copied")); }} /></p></div></div>`}
-    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Access to"), t("Made"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
+    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Access to"), t("Created"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
       <tbody>${(found.value?.keys || []).map((one) => html`<tr key=${one.id}><td dir="auto">${one.name}</td><td>${one.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${one.sites.join(", ")}</span>` : one.role}</td><td dir="auto">${one.collections?.join(", ") ?? t("All collections")}</td><td>${when(one.created_at)}</td>
         <td>${one.used_at ? when(one.used_at) : t("never")}</td><td>${one.expires_at ? when(one.expires_at) : t("never")}</td><td>${one.revoked_at ? t("Revoked") : t("Valid")}</td>
         <td>${!one.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: one.name })} onClick=${() => revoke(one)} />`}</td></tr>`)}</tbody></table></div>`}`;
@@ -228,6 +219,11 @@ function tag(id) {
   return `<script src="${new URL("web/widget.js", location.href.split("#")[0])}" data-widget="${id}" async></script>`;
 }
 
+const KINDS = {
+  ingest: "Adding documents", rebuild: "Reindexing", delete: "Deleting documents", readers: "Changing who can read", source: "Syncing a source",
+  ask: "Answering in the background", question_set: "Evaluation", evaluation: "Measurement",
+};
+
 function Jobs() {
   const found = useLoaded(() => request("/api/v1/jobs"), []);
   useEffect(() => {
@@ -243,11 +239,11 @@ function Jobs() {
   const states = { queued: t("Queued"), running: t("Running"), paused: t("Paused"), done: t("Done"), failed: t("Failed"), cancelled: t("Cancelled") };
   return html`<div class="row end"><${Button} icon="again" label=${t("Refresh")} onClick=${found.reload} /></div>
     ${!found.value.jobs.length && html`<p class="dim">${t("There are no jobs.")}</p>`}
-    <ul class="jobs">${found.value.jobs.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span><strong>${one.kind}</strong> <span class="badge">${states[one.state]}</span> <span class="dim" dir="auto">${[one.collection, one.user, when(one.created_at)].filter(Boolean).join(" · ")}</span></span>
+    <ul class="jobs">${found.value.jobs.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span><strong>${t(KINDS[one.kind] ?? one.kind)}</strong> <span class="badge">${states[one.state]}</span> <span class="dim" dir="auto">${[one.collection, one.user, when(one.created_at)].filter(Boolean).join(" · ")}</span></span>
       <span class="row">${actions[one.state].map((action) => html`<${Button} kind="small" label=${names[action]} onClick=${() => steer(one.id, action)} />`)}</span></div>
       ${["running", "queued"].includes(one.state) && html`<${Bar} share=${one.progress.share} />`}
       ${one.progress.files !== undefined && html`<p class="dim">${t("{indexed} indexed, {unchanged} unchanged, {failed} failed", { indexed: one.progress.indexed, unchanged: one.progress.unchanged, failed: one.progress.failed?.length ?? 0 })}${one.eta ? ` · ${t("{time} left", { time: duration(one.eta) })}` : ""}</p>`}
-      ${one.progress.failed?.length > 0 && html`<ul class="plain">${one.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${file.reason}</li>`)}</ul>`}
+      ${one.progress.failed?.length > 0 && html`<ul class="plain">${one.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${reasonFor(file.path, file.reason)}</li>`)}</ul>`}
       ${one.error && html`<p class="bad" dir="auto">${one.error}</p>`}</li>`)}</ul>`;
 }
 
@@ -257,11 +253,11 @@ function Feedback() {
   if (!found.value) return html`<${Busy} />`;
   // What `ragstone eval` reads: a question in each line.
   const out = () => save("feedback.jsonl", found.value.map((one) => JSON.stringify(one)).join("\n"), "application/jsonl");
-  if (!found.value.length) return html`<p class="dim">${t("Nobody has judged an answer yet.")}</p>`;
+  if (!found.value.length) return html`<p class="dim">${t("Nobody has rated an answer yet.")}</p>`;
   const collections = [...new Set(found.value.map((one) => one.collection))];
   return html`<div class="row end">${may("evaluation.from_feedback") && collections.map((one) => html`<${Button} key=${one} icon="evaluate" label=${t("Questions about {collection} for an evaluation", { collection: one })} onClick=${() => tried(async () => (await import("./evaluate.js")).fromFeedback(one))} />`)}
       <${Button} icon="save" label=${t("Download")} onClick=${out} /></div>
-    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Opinion"), t("Question"), t("Answer"), t("Comment")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Rating"), t("Question"), t("Answer"), t("Comment")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
     <tbody>${found.value.map((one) => html`<tr key=${one.user + one.answer_id}><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td><${Icon} name=${one.thumb} /><span class="unseen">${one.thumb === "up" ? t("Good answer") : t("Bad answer")}</span></td>
       <td dir="auto">${one.question}</td><td dir="auto">${one.answer.slice(0, 300)}</td><td dir="auto">${one.comment}</td></tr>`)}</tbody></table></div>`;
 }

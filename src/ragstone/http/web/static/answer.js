@@ -17,9 +17,9 @@ const STAGES = {
   expand: "Reading neighbouring passages", grade_passages: "Grading passages", rounds: "Searching again", tool_agent: "Calling tools",
   assemble: "Choosing passages",
   generate: "Answering", cite: "Citing", check: "Checking every sentence", score: "Measuring confidence",
-  converse: "Conversing", persist: "Saving the conversation",
-  add_related: "Adding related passages", ask_comments: "Counting comments", cut_short: "Ending at the limit",
-  multi_hop: "Following names to other passages", structured: "Writing the form", tables: "Computing from tables",
+  converse: "Replying without documents", persist: "Saving the conversation",
+  add_related: "Adding related passages", ask_comments: "Counting comments", cut_short: "Stopping at the limit",
+  multi_hop: "Following names to other passages", structured: "Writing the structured answer", tables: "Computing from tables",
   tell_unread: "Checking for unread files", build_prompt: "Preparing the sources",
   intent: "Recognising the kind of question", judge_answer: "Judging the answer", memory: "Reading the conversation",
   narrow: "Narrowing the search", pre_answer_gate: "Checking whether the passages suffice",
@@ -148,7 +148,7 @@ function Standing({ turn, checks, onChecks }) {
   for (const one of turn.verdicts) counts.set(one.label, (counts.get(one.label) || 0) + 1);
   return html`<div class="standing">
     ${answer.verified && html`<span class="badge high" title=${when(answer.verified.at)}><${Icon} name="check" /><span dir="auto">${answer.verified.by ? t("Verified by {name}", { name: answer.verified.by }) : t("Verified")}</span></span>`}
-    ${answer.supported && html`<${Statement} statement=${answer.supported} yes=${t("The documents say this")} no=${t("Not all of this stands in the documents")} />`}
+    ${answer.supported && html`<${Statement} statement=${answer.supported} yes=${t("The documents say this")} no=${t("The documents do not say all of this")} />`}
     ${answer.answers && html`<${Statement} statement=${answer.answers} yes=${t("It answers the question")} no=${t("It may not be what was asked")} />`}
     ${answer.confidence !== null && answer.confidence !== undefined && html`<span class=${`badge ${level(answer.confidence)}`}>
       ${t("Confidence {share}", { share: percent(answer.confidence) })}</span>`}
@@ -214,7 +214,7 @@ function MoreActions({ turn, sources, onAsk }) {
     try {
       await call("notes.put", { room: turn.room, answer: turn.answerId });
       turn.noted = true;
-      notify(t("Kept. It is below Notes."));
+      notify(t("Saved under Notes."));
     } catch (error) { notify(sentence(error), "bad"); }
   };
   return html`${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`

@@ -25,7 +25,7 @@ export async function enter(given) {
   try {
     const session = await request("/local/operations");
     // Guests get an answer too, whatever they send: a key that is none makes nobody else of them.
-    if (given && !session.caller.key) throw new ApiError(t("This key is not known here."), "unauthorized", false, 401);
+    if (given && !session.caller.key) throw new ApiError(t("This key is unknown here."), "unauthorized", false, 401);
     update({ session, signsIn: false });
   } catch (error) {
     if (given !== undefined) sessionStorage.setItem(KEY, before);

@@ -6,6 +6,7 @@ import { Answer, sourcesOf } from "./answer.js";
 import { add, chosen, dropped, queue } from "./adding.js";
 import { DocumentView } from "./document.js";
 import { below, FolderChoice } from "./folders.js";
+import { AddSamples, areBeingAdded, QUESTIONS, RemoveSamples, useSamples } from "./samples.js";
 import { ask as askUser, Button, Busy, Choice, Failure, Icon } from "./ui.js";
 import { number, percent, sentence, t, VERDICTS, when } from "./words.js";
 
@@ -179,8 +180,10 @@ async function open(room) {
 }
 
 async function earlier() {
-  const at = { tenant: principal().tenant, user: principal().user, room: talk.room, user_id: "" };
+  const { room } = talk;
+  const at = { tenant: principal().tenant, user: principal().user, room, user_id: "" };
   const found = await call("conversations.entries", { conversation: at, limit: PART, offset: talk.turns.length });
+  if (talk.room !== room) return; // Somebody went elsewhere meanwhile.
   talk.more = found.length === PART;
   talk.turns.unshift(...found.reverse().map(stored));
   if (talk.turns.length === found.length && found.length) goOn(talk.turns.at(-1));
@@ -275,25 +278,30 @@ function Turns({ onEdit }) {
 
 // What somebody sees who has not asked yet.
 function Welcome({ documents, known }) {
-  const samples = useLoaded(async () => (documents ? suggest({}, [], talk.collection || known[0].collection.name) : []), [talk.collection, documents]);
-  if (known && !documents && may("collections")) {
-    return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
-      <p>${t("Every sentence of an answer shows where it comes from.")}</p>
+  const collection = talk.collection || known?.[0]?.collection.name || "default";
+  const here = known?.find((one) => one.collection.name === collection)?.documents ?? 0;
+  const samples = useSamples(here > 0 && collection);
+  const own = here > 0 && samples && here > samples.length;
+  const suggested = useLoaded(async () => (own ? suggest({}, [], collection) : []), [collection, documents, own]);
+  const questions = here > 0 && samples && !own ? QUESTIONS : suggested.value || [];
+  const begin = html`<h2>${t("Ask your own documents")}</h2><p>${t("Every sentence of an answer shows where it comes from.")}</p>`;
+  if (!known) return html`<section class="welcome">${begin}</section>`;
+  if (may("collections") && (!documents || areBeingAdded(collection))) {
+    return html`<section class="welcome">${begin}
       ${may("ingest") ? html`<p>${t("First, add some documents: drop files or whole folders here.")}</p>
-        <a class="button primary" href="#/documents"><${Icon} name="upload" /><span>${t("Add documents")}</span></a>
-        ${isAdmin() && html` <a class="button" href="#/admin/sources"><${Icon} name="again" /><span>${t("Add a source")}</span></a>`}
-        <p class="hint">${t("Or from the command line:")} <code>ragstone ingest FOLDER</code></p>
-        <h3>${t("Then ask, for instance:")}</h3>
-        <ul class="examples"><li>${t("What is this document about?")}</li><li>${t("Who decided this, and when?")}</li><li>${t("What does it cost?")}</li></ul>`
+        <div class="row"><a class="button primary" href="#/documents"><${Icon} name="upload" /><span>${t("Add documents")}</span></a>
+        ${isAdmin() && html`<a class="button" href="#/admin/sources"><${Icon} name="again" /><span>${t("Add a source")}</span></a>`}
+        <${AddSamples} collection=${collection} /></div>
+        <p class="hint">${t("Or from the command line:")} <code>ragstone ingest FOLDER</code></p>`
         : html`<p>${t("There are no documents that you may read yet. Whoever runs this server adds them, or signs in here to do it.")}</p>
         <p class="hint"><code>ragstone ingest FOLDER</code></p>`}</section>`;
   }
-  return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
-    <p>${t("Every sentence of an answer shows where it comes from.")}</p>
+  return html`<section class="welcome">${begin}
     ${!may("collections") && html`<p>${t("You are a guest here: you can ask. Sign in to see and add documents.")}</p>
       <${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}
-    ${samples.value?.length > 0 && html`<h3>${t("Try one of these")}</h3>
-      ${samples.value.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => put(one)}>${one}</button>`)}`}
+    ${own && suggested.busy && html`<${Busy} />`}${questions.length > 0 && html`<h3>${t("Try one of these")}</h3>
+      ${questions.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => put(one)}>${one}</button>`)}`}
+    <p><${RemoveSamples} collection=${collection} paths=${samples} /></p>
   </section>`;
 }
 
@@ -381,7 +389,7 @@ export function Evidence({ source, said }) {
     ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
       <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}
     ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} spans=${source.spans} page=${source.page} passage=${source.chunk_id} />`
-      : html`<p>${t("No sentence of the documents comes near to this one.")}</p>`}
+      : html`<p>${t("No sentence of the documents is similar to this one.")}</p>`}
     ${source && may("reading.read") && html`<footer><a class="button" href=${`#/documents/${encodeURIComponent(source.collection)}/${encodeURIComponent(source.document_id)}`}>
       <${Icon} name="documents" /><span>${t("Open the document")}</span></a></footer>`}
   </aside>`;
@@ -418,7 +426,7 @@ async function share(room) {
   const { id } = await call("shares.put", { room: room.room, user_id: room.user_id });
   const link = new URL(`#/shared/${id}`, location.href).href;
   update({ rooms: (page.rooms || 0) + 1 });
-  const text = t("Whoever may sign in here and has this link reads the conversation as it is now. Each answer is shown only to who may read all documents that it stands on.");
+  const text = t("Whoever can sign in here and has this link reads the conversation as it is now. Each answer is shown only to people who may read all documents that support it.");
   if (await askUser({ title: t("Share by link"), text, field: t("Link"), value: link, confirm: t("Copy the link") })) { await copy(link); notify(t("Copied")); }
 }
 
@@ -443,7 +451,7 @@ function Room({ room, shared }) {
     update({ panel: null, side: false });
     setTimeout(() => window.print());
   });
-  const unshare = guarded(async () => { await call("shares.remove", { id: shared }); redraw(); notify(t("The link does not work any more.")); });
+  const unshare = guarded(async () => { await call("shares.remove", { id: shared }); redraw(); notify(t("The link no longer works.")); });
   const remove = guarded(async () => {
     const sure = await askUser({ title: t("Delete the conversation?"), text: room.title, confirm: t("Delete"), danger: true });
     if (!sure) return;

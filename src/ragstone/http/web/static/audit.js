@@ -40,6 +40,6 @@ export function AuditView() {
     ${found.events.length > 0 && html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("What was done"), t("About"), t("Outcome"), t("Address")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
       <tbody>${found.events.map((one) => html`<tr key=${one.id}><td class="time">${when(one.at)}</td><td dir="auto">${one.user || "–"}</td><td>${t(KINDS[one.kind] ?? one.kind)} <span class="dim"><bdi dir="ltr">${one.operation}</bdi></span></td><td dir="auto">${one.what}</td>
         <td><span class=${`badge ${BADGES[one.outcome]}`}>${t(OUTCOMES[one.outcome])}</span> <span class="dim">${one.detail}${one.count > 1 && ` × ${number(one.count)}`}</span></td><td><bdi dir="ltr">${one.address}</bdi></td></tr>`)}</tbody></table></div>`}
-    ${found.busy && html`<${Busy} />`}${!found.busy && !found.error && !found.events.length && html`<p class="dim">${t("There are no such events.")}</p>`}
+    ${found.busy && html`<${Busy} />`}${!found.busy && !found.error && !found.events.length && html`<p class="dim">${t("No events match.")}</p>`}
     ${found.more && !found.busy && html`<${Button} label=${t("Show more")} onClick=${() => load(found.events)} />`}`;
 }

@@ -4,9 +4,10 @@ import { call, may, principal, stream } from "./api.js";
 import { add, chosen, clear, counts, dropped, pause, queue, retry } from "./adding.js";
 import { DocumentView } from "./document.js";
 import { FolderPath } from "./folders.js";
+import { AddSamples, RemoveSamples, useSamples } from "./samples.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
-import { duration, number, sentence, size, t, when } from "./words.js";
+import { duration, number, reasonFor, sentence, size, t, when } from "./words.js";
 import { askAbout, brief, talk } from "./ask.js";
 
 // What people call the type of a file: its ending.
@@ -29,12 +30,13 @@ function Overview({ named }) {
   if (!names.length) names.push("default");
   const current = names.includes(named) ? named : names.includes(talk.collection) ? talk.collection : names[0];
   const summary = (collections.value || []).find((one) => one.collection.name === current);
+  const samples = useSamples(summary?.documents > 0 && current);
   const create = async () => {
-    const name = await askUser({ title: t("New collection"), text: t("A collection is a set of documents that is searched by itself."), field: t("Name"), confirm: t("Create") });
+    const name = await askUser({ title: t("New collection"), text: t("A collection is a set of documents that is searched separately."), field: t("Name"), confirm: t("Create") });
     if (name?.trim()) { setFresh([...fresh, name.trim()]); go("documents", name.trim()); }
   };
   const rebuild = async () => {
-    const sure = await askUser({ title: t("Reindex this collection?"), text: t("With the configured embedding model; the old index answers until the new one is whole."), confirm: t("Reindex") });
+    const sure = await askUser({ title: t("Reindex this collection?"), text: t("With the configured embedding model; the old index answers until the new one is complete."), confirm: t("Reindex") });
     if (!sure) return;
     try {
       for await (const progress of stream("rebuild", { collection: current })) { queue.progress = progress; changed(); }
@@ -48,18 +50,19 @@ function Overview({ named }) {
       <div class="row"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
       ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${() => setFolderReaders(current)} />`}
+      <${RemoveSamples} collection=${current} paths=${samples} />
       ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Reindex")} onClick=${rebuild} />`}</div></div>
     ${summary && html`<p class="dim">${[t("{count} documents", { count: number(summary.documents) }), t("{count} passages", { count: number(summary.chunks) }), summary.collection.model].join(" · ")}
       ${summary.pending > 0 && html` · ${t("{count} passages still being indexed", { count: number(summary.pending) })}`}</p>`}
     ${summary?.note && html`<div class="callout"><div>${summary.note}</div></div>`}
-    ${may("ingest") && html`<${Drop} collection=${current} />`}
+    ${may("ingest") && html`<${Drop} collection=${current} empty=${collections.value && !summary?.documents} />`}
     ${(queue.files.length > 0 || queue.progress) && html`<${Queue} />`}
     <${Search} collection=${current} empty=${!summary?.documents} />
     <${List} key=${current} collection=${current} summary=${summary} />
   </div>`;
 }
 
-function Drop({ collection }) {
+function Drop({ collection, empty }) {
   const [over, setOver] = useState(false);
   const [readers, setReaders] = useState("");
   const [folderName, setFolderName] = useState("");
@@ -78,11 +81,12 @@ function Drop({ collection }) {
     onDragLeave=${() => setOver(false)} onDrop=${take}>
     <${Icon} name="upload" /><p>${t("Drop files or folders here, or choose them.")}</p>
     <div class="row"><${Button} kind="primary" label=${t("Choose files")} onClick=${() => files.current.click()} />
-      <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} /></div>
+      <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} />
+      ${empty && html`<${AddSamples} collection=${collection} />`}</div>
     <details class="more"><summary>${t("Folder, tags and who can read it")}</summary>
     <label class="readers">${t("Into the folder")}
       <input type="text" dir="auto" maxlength="1000" value=${folderName} placeholder=${t("none")} onInput=${(event) => setFolderName(event.target.value)} /></label>
-    <label class="readers">${t("Tags, with commas")}
+    <label class="readers">${t("Tags, separated by commas")}
       <input type="text" dir="auto" maxlength="1000" value=${tags} onInput=${(event) => setTags(event.target.value)} /></label>
     <label class="readers">${t("Who can read it")}
       <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("As folder and collection say")} onInput=${(event) => setReaders(event.target.value)} /></label>
@@ -113,7 +117,7 @@ function Queue() {
     <ul>${shown.map((one) => html`<li key=${one.collection + one.path} class=${one.state}>
       <span class="name" dir="auto">${one.path.slice(1)}</span>
       <span class="state">${t(FILE_STATES[one.state])}${one.state === "sending" ? ` ${Math.round(one.share * 100)} %` : ""}</span>
-      ${one.reason && html`<span class="reason" dir="auto">${one.reason}</span>`}
+      ${one.reason && html`<span class="reason" dir="auto">${reasonFor(one.path, one.reason)}</span>`}
       ${one.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => again([one])} />`}</li>`)}</ul>
     ${queue.files.length > shown.length && html`<p class="hint">${t("and {count} more", { count: number(queue.files.length - shown.length) })}</p>`}
   </section>`;
@@ -143,7 +147,7 @@ function phase(progress) {
   const eta = progress.eta ? t("{time} left", { time: duration(progress.eta) }) : "";
   const read = t("{files} of {total} files read, {embedded} of {chunks} passages searchable by meaning", {
     files: number(progress.files), total: progress.total === null ? "?" : number(progress.total),
-    embedded: number(progress.embedded), chunks: number(progress.chunks) });
+    embedded: number(Math.min(progress.embedded, progress.chunks)), chunks: number(progress.chunks) }); // A long document has more until it is read.
   return [names[progress.phase], read, rate, eta].filter(Boolean).join(" · ");
 }
 
@@ -226,12 +230,13 @@ function List({ collection, summary }) {
       update({ ingested: (page.ingested || 0) + 1 });
     } catch (error) { notify(sentence(error), "bad"); }
   };
-  return html`<section aria-label=${t("All documents")}>
-    <${FolderPath} collection=${collection} value=${folder} onChange=${setFolder} />
-    <div class="row filters">
+  return html`<section class="all" aria-labelledby="all-documents">
+    <div class="row spread"><h2 id="all-documents">${t("All documents")}</h2><div class="row filters">
       <label class="search"><${Icon} name="choices" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
-      <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
+      <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} /></div></div>
+    <${FolderPath} collection=${collection} value=${folder} onChange=${setFolder} />
+    <div class="row chosen">
       ${picked.size > 0 && html`<${Button} icon="ask" kind="primary" label=${t("Ask about {count}", { count: number(picked.size) })} onClick=${() => askAbout(collection, [...picked])} />
       <${Button} icon="documents" label=${t("Brief me")} onClick=${() => brief(collection, [...picked])} />`}
       ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${restrict} />`}
@@ -243,7 +248,7 @@ function List({ collection, summary }) {
     <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
       <td><input type="checkbox" aria-label=${t("Choose {title}", { title: one.title || one.path })} checked=${picked.has(one.path)} onChange=${(event) => pick(one.path, event.target.checked)} /></td>
       <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(one.id)}`}>${one.title || one.path}</a><span class="path" dir="auto">${one.path}</span>
-        ${one.error && html`<span class="bad" dir="auto">${one.error}</span>`}</td>
+        ${one.error && html`<span class="bad" dir="auto">${reasonFor(one.path, one.error)}</span>`}</td>
       <td><span class=${`badge ${{ ready: "high", failed: "low" }[one.status] || "medium"}`}>${t(STATES[one.status])}</span></td>
       <td class="figure">${number(one.chunks)}</td><td class="figure">${one.pages ? number(one.pages) : ""}</td><td class="figure">${size(one.size)}</td><td class="figure">${one.modified ? when(one.modified) : ""}</td></tr>`)}</tbody></table></div>
     ${some.length > shown && html`<${Button} label=${t("Show more")} onClick=${() => setShown(shown + SHOWN)} />`}
@@ -303,7 +308,7 @@ function OneDocument({ collection, id }) {
       ${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
     <p class="dim" dir="auto">${[document.path, kindOf(document), size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
-    ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
+    ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${reasonFor(document.path, document.error)}</div></div>`}
     <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
       : view === "readers" ? html`<${DocumentReaders} collection=${collection} id=${id} />`

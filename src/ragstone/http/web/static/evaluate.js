@@ -4,8 +4,8 @@ import { html, go, newId, notify, page, save, useEffect, useLoaded, useRef, useS
 import { call, may } from "./api.js";
 import { levelNames } from "./ask.js";
 import { Bars, Confidences, Lines } from "./plots.js";
-import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon } from "./ui.js";
-import { duration, number, percent, sentence, t, when } from "./words.js";
+import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, tried } from "./ui.js";
+import { duration, number, percent, t, when } from "./words.js";
 
 const MEASURES = {
   right: "Right", refused_answerable: "Refused though answerable", answered_unanswerable: "Answered though unanswerable",
@@ -17,8 +17,8 @@ const MEASURES = {
 };
 const REASONS = {
   refused: "It refused, though this can be answered.", answered: "It answered, although the documents do not contain this.",
-  other_answer: "None of the accepted answers stands in it.", other_source: "It cites none of the expected documents.",
-  unlike_the_liked: "It is unlike the answer that was good.", like_the_disliked: "It is the answer that was bad.", failed: "The question failed.",
+  other_answer: "It contains none of the accepted answers.", other_source: "It cites none of the expected documents.",
+  unlike_the_liked: "It differs from the answer that was rated good.", like_the_disliked: "It is the answer that was rated bad.", failed: "The question failed.",
 };
 const STATES = { queued: "Queued", running: "Running", paused: "Paused", done: "Done", failed: "Failed", cancelled: "Cancelled" };
 const SHARES = new Set(["right", "refused_answerable", "answered_unanswerable", "source_cited", "source_found", "supported", "confidence", "calibration_error", "wrong_but_sure"]);
@@ -39,20 +39,13 @@ export default function EvaluatePage() {
   return html`<${Overview} />`;
 }
 
-async function tried(work, after) {
-  try {
-    const result = await work();
-    await after?.(result);
-  } catch (error) { notify(sentence(error), "bad"); }
-}
-
 export function why(reason) {
   return reason ? t(REASONS[reason]) : "";
 }
 
 export async function fromFeedback(collection) {
   const questions = await call("evaluation.from_feedback", { about: collection });
-  if (!questions.length) { notify(t("Nobody has judged an answer about these documents yet.")); return; }
+  if (!questions.length) { notify(t("Nobody has rated an answer about these documents yet.")); return; }
   Object.assign(fresh, { name: t("Feedback"), collection, questions });
   go("evaluate", "set", "new");
 }
@@ -68,7 +61,7 @@ function Overview() {
     const [given] = event.target.files;
     event.target.value = "";
     if (!given) return;
-    if (given.size > LARGEST) throw new Error(t("The file is larger than {size} MB. Make several of it.", { size: LARGEST / 1e6 }));
+    if (given.size > LARGEST) throw new Error(t("The file is larger than {size} MB. Split it into smaller files.", { size: LARGEST / 1e6 }));
     const questions = await call("evaluation.read_file", { text: await given.text() });
     Object.assign(fresh, { name: given.name.replace(/\.\w+$/, ""), collection: first, questions });
     go("evaluate", "set", "new");
@@ -80,7 +73,7 @@ function Overview() {
       <${Button} icon="upload" label=${t("From a file")} onClick=${() => file.current.click()} />
       <input type="file" hidden id="question-file" ref=${file} accept=".jsonl,.json,.csv,.tsv,.txt" onChange=${read} aria-label=${t("From a file")} />
       ${may("evaluation.from_feedback") && html`<${Button} icon="up" label=${t("From feedback")} onClick=${() => tried(() => fromFeedback(first))} />`}</div>
-    <p class="hint">${t("A file has a question in each line, or it is JSON lines or CSV with the fields question, answers, sources, answerable.")}</p>
+    <p class="hint">${t("A file has one question per line, or is JSON lines or CSV with the fields question, answers, sources, answerable.")}</p>
     <h2>${t("Sets of questions")}</h2>
     ${!sets.value ? html`<${Busy} />` : sets.value.length ? html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Collection"), t("Questions"), t("Changed")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
       <tbody>${sets.value.map((one) => html`<tr key=${one.id}><td class="wide"><a dir="auto" href=${`#/evaluate/set/${one.id}`}>${one.name}</a></td><td dir="auto">${one.collection}</td><td class="figure">${number(one.size)}</td><td class="figure">${when(one.changed_at)}</td></tr>`)}</tbody></table></div>`
@@ -164,9 +157,9 @@ function OneQuestion({ number: place, one, onChange, onRemove }) {
   return html`<li class="card"><div class="row spread"><label class="field grow"><span>${t("Question {number}", { number: place })}</span>
       <input dir="auto" maxlength="20000" value=${one.question} onInput=${(event) => onChange({ question: event.target.value })} /></label>
       <${Button} icon="trash" quiet label=${t("Remove question {number}", { number: place })} onClick=${onRemove} /></div>
-    <div class="expected"><label class="field"><span>${t("Accepted answers, one in a line")}</span><textarea rows="2" dir="auto" disabled=${!one.answerable} value=${answers}
+    <div class="expected"><label class="field"><span>${t("Accepted answers, one per line")}</span><textarea rows="2" dir="auto" disabled=${!one.answerable} value=${answers}
         onInput=${(event) => { setAnswers(event.target.value); onChange({ answers: lines(event.target.value) }); }}></textarea></label>
-      <label class="field"><span>${t("Documents that hold it, one in a line")}</span><textarea rows="2" dir="auto" disabled=${!one.answerable} value=${sources} placeholder="report.pdf#page=3"
+      <label class="field"><span>${t("Documents that contain it, one per line")}</span><textarea rows="2" dir="auto" disabled=${!one.answerable} value=${sources} placeholder="report.pdf#page=3"
         onInput=${(event) => { setSources(event.target.value); onChange({ sources: lines(event.target.value) }); }}></textarea></label></div>
     <label class="row"><input type="checkbox" checked=${!one.answerable} onChange=${(event) => onChange({ answerable: !event.target.checked })} /> <span>${t("The documents do not contain the answer")}</span></label>
     ${one.liked && html`<p class="judged"><${Icon} name="up" /> <strong>${t("Good answer")}:</strong> <span dir="auto">${one.liked.slice(0, 400)}</span></p>`}
@@ -204,11 +197,11 @@ function Begin({ ready, keep }) {
       <${Choice} label=${t("Level")} value=${one.level} options=${levelNames()} onChange=${(level) => change(index, { level })} />
       <${Choice} label=${t("Search")} value=${one.strategy} options=${named(STRATEGIES)} onChange=${(strategy) => change(index, { strategy })} />
       <label class="field"><span>${t("Passages")}</span><input type="number" min="1" max="50" value=${one.top_k} placeholder=${t("as planned")} onInput=${(event) => change(index, { top_k: event.target.value })} /></label>
-      <label class="field"><span>${t("Share of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${one.dense_weight} placeholder=${t("as planned")} onInput=${(event) => change(index, { dense_weight: event.target.value })} /></label>
+      <label class="field"><span>${t("Weight of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${one.dense_weight} placeholder=${t("as planned")} onInput=${(event) => change(index, { dense_weight: event.target.value })} /></label>
       <${Choice} label=${t("Rerank the best passages")} value=${one.rerank} options=${[["", t("as planned")], ["true", t("yes")], ["false", t("no")]]} onChange=${(rerank) => change(index, { rerank })} />
       <${Choice} label=${t("Other words")} value=${one.rewrite} options=${named(REWRITING)} onChange=${(rewrite) => change(index, { rewrite })} />
       ${settings.length > 1 && html`<${Button} icon="trash" label=${t("Remove")} onClick=${() => setSettings(settings.filter((_, place) => place !== index))} />`}</section>`)}
-    <div class="row"><${Button} kind="primary" icon="send" label=${t("Begin")} disabled=${busy || !ready} onClick=${begin} />
+    <div class="row"><${Button} kind="primary" icon="send" label=${t("Start")} disabled=${busy || !ready} onClick=${begin} />
       ${settings.length < 8 && html`<${Button} icon="plus" label=${t("Another setting to compare")} onClick=${() => setSettings([...settings, plain()])} />`}</div>`;
 }
 
@@ -280,7 +273,7 @@ function OneRun({ id }) {
     ${run.figures.length > 0 && html`<${Measures} run=${run} before=${other} all=${before} chosen=${chosen} onChoose=${setEarlier} />
       <div class="plots">${PLOTTED.map((name) => run.figures.some((one) => one.measures[name] !== null) && html`<${Bars} key=${name} title=${t(MEASURES[name])} rows=${run.figures.map((one) => [one.setting, one.measures[name]])} />`)}</div>
       <${OverRuns} runs=${others.value || []} />
-      ${run.figures.some((one) => one.steps.length) && html`<h2>${t("Is the confidence true?")}</h2><p>${t("Across: how sure the answers were. Up: the share of them that is right. On the line, the confidence is true.")}</p>
+      ${run.figures.some((one) => one.steps.length) && html`<h2>${t("Is the confidence accurate?")}</h2><p>${t("Across: how sure the answers were. Up: the share of them that is right. On the line, the confidence is true.")}</p>
         <div class="plots" dir="ltr">${run.figures.map((one, index) => one.steps.length > 0 && html`<${Confidences} key=${one.setting} title=${one.setting} steps=${one.steps} index=${index} />`)}</div>`}
       ${other && html`<${Changes} id=${id} run=${run} changes=${changes} />`}`}
     <${Outcomes} run=${run} /></div>`;
@@ -301,8 +294,8 @@ function Measures({ run, before, all, chosen, onChoose }) {
 function Changes({ id, run, changes }) {
   if (!changes.value) return null;
   const said = (right) => (right === null ? t("not judged") : right ? t("right") : t("wrong"));
-  return html`<h2>${t("Otherwise than before")}</h2>
-    ${!changes.value.length ? html`<p class="dim">${t("No question is judged otherwise.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><tbody>
+  return html`<h2>${t("Different from before")}</h2>
+    ${!changes.value.length ? html`<p class="dim">${t("Every question is judged as before.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><tbody>
       ${changes.value.map((one) => html`<tr key=${one.setting + one.number}><td class="wide"><a dir="auto" href=${`#/why/run/${id}/${run.settings.findIndex((setting) => setting.name === one.setting)}/${one.number}`}>${one.question}</a></td><td dir="auto">${one.setting}</td>
         <td class=${one.after ? "up" : "down"}>${said(one.before)} → ${said(one.after)}</td></tr>`)}</tbody></table></div>`}`;
 }

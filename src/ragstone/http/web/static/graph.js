@@ -39,7 +39,7 @@ function Finder({ collection, entity }) {
 
 function View({ collection, view }) {
   const { entity, named, waiting, spellings, places, relations, themes } = view;
-  return html`${waiting > 0 && html`<div class="callout"><div>${t("{count} documents are not read for the graph yet. A collection has one where rag.knowledge_graph_enabled is true.", { count: number(waiting) })}</div></div>`}
+  return html`${waiting > 0 && html`<div class="callout"><div>${t("{count} documents have not been read for the graph yet. The setting rag.knowledge_graph_enabled switches it on.", { count: number(waiting) })}</div></div>`}
     ${entity && html`<h2 class="entity" dir="auto">${entity}</h2>`}
     ${spellings.length > 0 && html`<p class="dim" dir="auto">${t("Also: {names}", { names: spellings.join(", ") })}</p>`}
     ${entity && named.length > 0 && html`<${Drawing} collection=${collection} entity=${entity} named=${named} relations=${relations} />`}

@@ -96,7 +96,7 @@ function SignIn() {
     ${failed && html`<p class="bad" role="alert">${sentence(failed)}</p>`}
     <div class="row end">${page.session && html`<${Button} label=${t("Cancel")} onClick=${() => update({ signsIn: false })} />`}
       <button class="button primary">${t("Sign in")}</button></div>
-    <p class="hint">${t("On the machine of the server, this prints an address that signs you in:")} <code>ragstone token --login</code></p></form>`;
+    <p class="hint">${t("On the server, this command prints a link that signs you in:")} <code>ragstone token --login</code></p></form>`;
   return html`<main class="alone"><div class="card">
     <h1><img src="web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
     <${Elsewhere} ways=${ways} />
@@ -121,7 +121,7 @@ function wear(theme) {
   else document.documentElement.dataset.theme = theme;
 }
 
-const loginEnded = () => new Error(t("This sign-in address does not count any more. Open the one that is printed now, or enter a key."));
+const loginEnded = () => new Error(t("This sign-in link has expired. Open a new one, or enter a key."));
 
 async function start() {
   update({ failure: null });

@@ -64,5 +64,5 @@ export function Invited({ secret, done }) {
     ${whose.error && html`<${Failure} error=${whose.error} /><${Button} label=${t("Sign in")} onClick=${done} />`}
     ${whose.value && html`<p>${t("Welcome, {name}. Choose a password: nobody else knows it.", { name: whose.value.display })}</p>
       <${NewPassword} label=${t("Save and sign in")} send=${choose}
-        before=${html`<${Field} label=${t("Name to sign in with")} value=${whose.value.name} readonly dir="ltr" autocomplete="username" onChange=${() => {}} />`} />`}</div></main>`;
+        before=${html`<${Field} label=${t("User name")} value=${whose.value.name} readonly dir="ltr" autocomplete="username" onChange=${() => {}} />`} />`}</div></main>`;
 }

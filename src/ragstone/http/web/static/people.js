@@ -40,7 +40,7 @@ function AllPeople() {
   return html`${first && html`<div class="callout"><div>${t("Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.")}</div></div>`}
     <${Rights} key=${found.value.length} person=${{ role: first ? "admin" : "reader", groups: [], collections: null }} label=${t("Invite")} send=${send} invites />
     ${made && html`<${Link} invitation=${made} />`}
-    ${!found.value.length ? html`<p class="dim">${t("There are no accounts.")}</p>` : html`<${Table} heads=${[t("Name"), t("Shown as"), t("Role"), t("Groups"), t("Access to"), t("State"), t("Used")]}
+    ${!found.value.length ? html`<p class="dim">${t("There are no accounts.")}</p>` : html`<${Table} heads=${[t("Name"), t("Display name"), t("Role"), t("Groups"), t("Access to"), t("State"), t("Used")]}
       rows=${found.value.map((one) => html`<tr key=${one.name}><td><a href=${`#/admin/people/${encodeURIComponent(one.name)}`}>${one.name}</a></td><td dir="auto">${one.display}</td><td>${one.role}</td><td dir="auto">${one.groups.join(", ")}</td>
         <td dir="auto">${reach(one)}</td><td class="time">${state(one)}</td><td class="time">${one.used_at ? when(one.used_at) : t("never")}</td></tr>`)} />`}`;
 }
@@ -65,10 +65,10 @@ function Rights({ person, label, send, invites }) {
   const names = [...new Set([...(collections.value || []).map((one) => one.collection.name), ...form.collections])];
   const choose = (name) => set("collections")(form.collections.includes(name) ? form.collections.filter((one) => one !== name) : [...form.collections, name]);
   return html`<form class="card" onSubmit=${sent}><div class="options">
-      ${invites && html`<${Field} label=${t("Name to sign in with")} value=${form.name} required maxlength="100" dir="ltr" placeholder="ada" onChange=${set("name")} />`}
-      <${Field} label=${t("Shown as")} value=${form.display} maxlength="255" placeholder="Ada Lovelace" onChange=${set("display")} />
+      ${invites && html`<${Field} label=${t("User name")} value=${form.name} required maxlength="100" dir="ltr" placeholder="ada" onChange=${set("name")} />`}
+      <${Field} label=${t("Display name")} value=${form.display} maxlength="255" placeholder="Ada Lovelace" onChange=${set("display")} />
       <${Choice} label=${t("Role")} value=${form.role} options=${roles()} onChange=${set("role")} />
-      <${Field} label=${t("Groups, with commas")} value=${form.groups} maxlength="10000" onChange=${set("groups")} /></div>
+      <${Field} label=${t("Groups, separated by commas")} value=${form.groups} maxlength="10000" onChange=${set("groups")} /></div>
     ${names.length > 0 && html`<fieldset><legend>${t("Access to these collections; none for all")}</legend><p class="row">${names.map((name) => html`<label key=${name} class="row"><input type="checkbox" checked=${form.collections.includes(name)} onChange=${() => choose(name)} /><span dir="auto">${name}</span></label>`)}</p></fieldset>`}
     <p><button class="button primary">${label}</button></p></form>`;
 }
@@ -83,7 +83,7 @@ function OnePerson({ name }) {
   const change = (rights) => act(() => call("people.change", { name, ...rights }), () => { notify(t("Saved")); found.reload(); });
   const factor = () => act(() => call("people.end_second_factor", { name, admin: true }), found.reload);
   const remove = async () => {
-    const text = t("What was asked stays. Keys of this user end too.");
+    const text = t("The questions of this user are kept. The user's keys are revoked too.");
     if (await askUser({ title: t("Remove the account {name}?", { name }), text, confirm: t("Remove"), danger: true })) act(() => call("people.remove", { name }), () => go("admin", "people"));
   };
   return html`${all}<h2 dir="auto">${person.display}</h2><p class="dim">${person.name} · ${state(person)} ${person.second_factor && html`<span class="badge">${t("Authenticator")}</span>`}</p>

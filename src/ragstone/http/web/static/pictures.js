@@ -23,7 +23,7 @@ function Picture({ collection, document, id, caption }) {
     }).catch(() => !gone && setMissing(true));
     return () => { gone = true; if (made) URL.revokeObjectURL(made); };
   }, [collection, document, id]);
-  if (missing) return html`<p class="note">${t("A picture stands here, but its file is not on the server.")}</p>`;
+  if (missing) return html`<p class="note">${t("There is a picture here, but its file is not on the server.")}</p>`;
   const said = caption || t("A picture of the document");
   return address ? html`<a href=${address} target="_blank" rel="noopener"><img class="picture" src=${address} alt=${said} /></a>` : null;
 }

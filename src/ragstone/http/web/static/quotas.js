@@ -34,7 +34,7 @@ export function QuotasView() {
   const field = (name, label, more) => html`<label class="field"><span>${label}</span><input dir="ltr" value=${form[name]} onInput=${put(name)} ...${more} /></label>`;
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
-  return html`<p>${t("Whoever has used up a quota gets no answers of the chat model until the month ends (UTC).")}</p>
+  return html`<p>${t("Whoever has used up a quota gets no answers from the chat model until the month ends (UTC).")}</p>
     <form class="card options" onSubmit=${sent}>${field("subject", t("For whom"), { required: true, placeholder: "user:ada, group:hr, user:*, tenant" })}
       ${field("tokens", t("Tokens in a month"), { type: "number", min: 0 })}${field("cost", t("US dollars in a month"), { type: "number", min: 0, step: "any" })}<button class="button primary">${t("Set")}</button></form>
     ${!found.value.length ? html`<p class="dim">${t("There are no quotas.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("For whom"), t("Used this month"), t("Share"), t("Ends")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>

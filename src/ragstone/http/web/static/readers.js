@@ -24,7 +24,7 @@ export async function wantedReaders(what, now) {
 async function agreed(names) {
   const mine = ["*", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)];
   if (!names.length || names.some((name) => mine.includes(name))) return true;
-  return askUser({ title: t("Who can read it"), text: t("You are not among them, and will not find it here any more."), confirm: t("Save"), danger: true });
+  return askUser({ title: t("Who can read it"), text: t("You are not among them, and will no longer find it here."), confirm: t("Save"), danger: true });
 }
 
 // The readers of a folder, for what is in it and for what comes; of the collection without one.

@@ -8,8 +8,8 @@ const MOST = 60; // Settings that are drawn at a time.
 
 // What the sections of the settings are about, by their names.
 const SECTIONS = {
-  rag: "Search and answers", llm: "Chat model", llm_fallback: "Chat model that stands in", embedding: "Search by meaning", rerank: "Comparing passages closely",
-  reader: "Checking sentences", self_rag: "Judging answers", ensemble: "Several answers that vote", adaptive: "Understanding the question", spelling: "Spelling",
+  rag: "Search and answers", llm: "Chat model", llm_fallback: "Fallback chat model", embedding: "Search by meaning", rerank: "Comparing passages closely",
+  reader: "Checking sentences", self_rag: "Judging answers", ensemble: "Voting between several answers", adaptive: "Understanding the question", spelling: "Spelling",
   conversation: "Conversations", cache: "Cache", ingest: "Reading documents", index: "Index", state: "Database", jobs: "Jobs", auth: "Signing in", limits: "Limits",
   server: "Server", dialects: "Interfaces for other programs", mcp: "Tools for agents (MCP)", plone: "Plone", statistics: "Statistics", telemetry: "Telemetry", log: "Log", audit: "Audit trail",
 };

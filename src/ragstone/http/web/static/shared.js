@@ -20,7 +20,7 @@ export default function SharedPage() {
   else if (shown) {
     body = html`<p class="dim" dir="auto">${t("Shared by {name} · as it was on {time}", { name: shown.user, time: when(shown.until) })}</p>
       ${shown.turns.map((turn) => html`<${Answer} key=${turn.id} turn=${turn} fixed />`)}
-      ${shown.withheld > 0 && html`<p class="note">${t("Withheld, as you may not read every document that they stand on: {number}", { number: number(shown.withheld) })}</p>`}`;
+      ${shown.withheld > 0 && html`<p class="note">${t("Withheld, as you may not read every document that supports them: {number}", { number: number(shown.withheld) })}</p>`}`;
   }
   return html`<div class="ask"><div class="talk"><h1 dir="auto">${shown?.title || t("Shared conversation")}</h1>${body}</div></div>
     ${page.panel && html`<${Evidence} ...${page.panel} />`}`;

@@ -63,7 +63,7 @@ function OneSource({ name }) {
   const held = runs.find((run) => run.state === "done" && !run.dry);
   const removals = () => act(() => call("sources.sync", { name, accept_removals: true }), found.reload);
   const remove = async (documents) => {
-    const text = documents ? t("Its documents are deleted from the collection {collection}. The place they came from stays as it is.", { collection: source.collection }) : t("Its documents stay, and are not kept in sync any more.");
+    const text = documents ? t("Its documents are deleted from the collection {collection}. The place they came from stays as it is.", { collection: source.collection }) : t("Its documents stay, and are no longer kept in sync.");
     if (!(await askUser({ title: t("Remove the source {name}?", { name }), text, confirm: t("Remove"), danger: true }))) return;
     await act(() => call("sources.remove", { name, documents }), () => { notify(t("The source was removed.")); go("admin", "sources"); });
   };
@@ -73,7 +73,7 @@ function OneSource({ name }) {
     ${changing ? html`<${ChangeSource} source=${source} onDone=${() => { setChanging(false); found.reload(); }} onCancel=${() => setChanging(false)} />` : html`<section class="card"><dl class="figures">
       ${[[t("Kind"), source.kind], [t("Collection"), source.collection], [t("Schedule"), scheduleText(source)], [t("Next run"), source.next_at ? dueText(source) : "–"],
         [t("Who can read it"), source.readers.join(", ") || t("As folder and collection say")], ...Object.entries(source.options)].map(([label, value]) => html`<div key=${label}><dt>${label}</dt><dd dir="auto">${value}</dd></div>`)}</dl></section>`}
-    <h3>${t("Runs")}</h3>${!runs.length && html`<p class="dim">${t("It was not synced yet.")}</p>`}
+    <h3>${t("Runs")}</h3>${!runs.length && html`<p class="dim">${t("Not synced yet.")}</p>`}
     <ul class="jobs">${runs.map((run) => html`<li key=${run.id} class="card"><div class="row spread"><span>${when(run.started_at)} <${State} run=${run} />${run.dry && html` <span class="badge">${t("Dry run")}</span>`}
         ${run.ended_at > 0 && html` <span class="dim">${duration(run.ended_at - run.started_at)}</span>`}</span>
         ${run.state === "running" && html`<${Button} kind="small" label=${t("Cancel")} onClick=${() => act(() => request(`/api/v1/jobs/${encodeURIComponent(run.id)}/cancel`, { method: "POST" }), found.reload)} />`}</div>

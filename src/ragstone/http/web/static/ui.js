@@ -1,5 +1,5 @@
 // Icons, buttons, fields, dialogs: what all pages are made of.
-import { html, page, update, useEffect, useRef, useState } from "./lib.js";
+import { html, notify, page, update, useEffect, useRef, useState } from "./lib.js";
 import { sentence, t } from "./words.js";
 
 const ICONS = {
@@ -119,4 +119,16 @@ export function Tabs({ label, tabs, current, onChange }) {
     ${tabs.map(([key, name]) => html`<button type="button" role="tab" key=${key} class="tab"
       aria-selected=${String(key === current)} tabindex=${key === current ? 0 : -1}
       onClick=${() => onChange(key)}>${name}</button>`)}</div>`;
+}
+
+// Do something on the server; what fails is said at the bottom of the page.
+export async function tried(work, after) {
+  try {
+    const result = await work();
+    await after?.(result);
+    return true;
+  } catch (error) {
+    notify(sentence(error), "bad");
+    return false;
+  }
 }

@@ -69,7 +69,7 @@ function OfCollection({ collection }) {
       <span class="row"><${Button} icon="edit" kind="small" label=${t("Edit")} onClick=${() => write(edited(one))} /><${Button} icon="trash" kind="small" label=${t("Remove")} onClick=${() => remove(one)} /></span></div>
       <p dir="auto"><strong>${one.wordings.join(" · ")}</strong></p><p dir="auto">${one.text}</p>
       <p class="dim" dir="auto">${[one.owner, when(one.changed_at), one.expires_at && t("Until {time}", { time: when(one.expires_at) }), one.sources.map((source) => source.path).join(", "), one.readers.includes("*") ? "" : one.readers.join(", ")].filter(Boolean).join(" · ")}</p></li>`)}</ul>
-    <h2>${t("Questions that want an answer")}</h2><p class="dim">${t("They were refused, or their answers were disliked; alike ones stand together. Refused questions are known where traces keep questions (STATISTICS__QUESTIONS).")}</p>
+    <h2>${t("Questions without a good answer")}</h2><p class="dim">${t("They were refused, or their answers were disliked; similar ones are grouped. Refused questions are known where traces keep questions (STATISTICS__QUESTIONS).")}</p>
     ${review.error && html`<${Failure} error=${review.error} again=${review.reload} />`}${review.busy && !review.value && html`<${Busy} />`}
     ${review.value && !review.value.length && html`<p class="dim">${t("There are none.")}</p>`}
     <ul class="jobs">${(review.value || []).map((group) => html`<li key=${group.question} class="card"><div class="row spread"><span><strong dir="auto">${group.question}</strong> <span class="badge">${number(group.questions.length)} ×</span></span>
@@ -94,10 +94,10 @@ function Form({ form, set, collection, saved }) {
   const area = (name, label, rows) => html`<label class="field"><span>${label}</span><textarea required rows=${rows} dir="auto" value=${form[name]} onInput=${put(name)}></textarea></label>`;
   const field = (name, label, more) => html`<label class="field"><span>${label}</span><input dir="auto" value=${form[name]} onInput=${put(name)} ...${more} /></label>`;
   return html`<form class="card" id="verify" onSubmit=${sent}><h2>${form.id ? t("Change a verified answer") : t("Verify an answer")}</h2>
-    ${area("wordings", t("Questions that it answers, one in a line"), 3)}${area("text", t("Answer; [1] cites the first document"), 5)}
-    ${area("sources", t("Documents that it stands on, one in a line"), 2)}
+    ${area("wordings", t("Questions that it answers, one per line"), 3)}${area("text", t("Answer; [1] cites the first document"), 5)}
+    ${area("sources", t("Documents that support it, one per line"), 2)}
     <div class="options">${field("readers", t("Only for these groups and people, such as {example}", { example: "group:hr, user:ada" }))}
-      ${field("owner", t("Who answers for it"), { placeholder: principal().user })}${field("until", t("First day on which it does not count"), { type: "date" })}</div>
+      ${field("owner", t("Who is responsible for it"), { placeholder: principal().user })}${field("until", t("Expires on"), { type: "date" })}</div>
     ${failed && html`<p class="bad" role="alert">${sentence(failed)}</p>`}
     <p class="row"><button class="button primary">${t("Save")}</button>${form !== EMPTY && html`<${Button} label=${t("Cancel")} onClick=${() => { set(EMPTY); setFailed(null); }} />`}</p></form>`;
 }

@@ -18,6 +18,8 @@ export default function WhyPage() {
   return html`<${Recent} />`;
 }
 
+const OUTCOMES = { stop: "Answered", length: "Cut off", refused: "No answer found", blocked: "Blocked", cancelled: "Stopped", error: "Failed" };
+
 function Recent() {
   const traces = useLoaded(() => (isAdmin() ? request("/api/v1/traces?limit=100") : Promise.resolve({ traces: [] })), [page.session]);
   const own = talk.turns.filter((one) => one.trace.length);
@@ -25,11 +27,11 @@ function Recent() {
     <p>${t("For every answer: what was done and how long it took, which passages were found and left out, and what the chat model was told.")}</p>
     ${own.length > 0 && html`<h2>${t("In this conversation")}</h2><ul class="plain">${own.map((one) => html`<li key=${one.id}>
       <a dir="auto" href=${`#/why/${encodeURIComponent(one.id)}`}>${one.question}</a></li>`)}</ul>`}
-    ${traces.error && html`<${Failure} error=${traces.error} />`}
+    ${traces.error && html`<${Failure} error=${traces.error} again=${traces.reload} />`}${traces.busy && !traces.value && html`<${Busy} />`}
     ${traces.value?.traces.length > 0 && html`<h2>${t("Questions of everybody, the newest first")}</h2>
-      <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Question"), t("End"), t("Time"), t("Tokens")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+      <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Question"), t("Outcome"), t("Time"), t("Tokens")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
       <tbody>${traces.value.traces.map((one) => html`<tr key=${one.id}><td><a href=${`#/why/${encodeURIComponent(one.id)}`}>${when(one.at)}</a></td><td dir="auto">${one.user}</td>
-        <td dir="auto">${one.question || html`<span class="dim">${t("not saved")}</span>`}</td><td>${one.finish}</td><td class="figure">${duration(one.seconds)}</td>
+        <td dir="auto">${one.question || html`<span class="dim">${t("not saved")}</span>`}</td><td>${t(OUTCOMES[one.finish] ?? one.finish)}</td><td class="figure">${duration(one.seconds)}</td>
         <td class="figure">${number(one.prompt_tokens + one.completion_tokens)}</td></tr>`)}</tbody></table></div>`}
     ${!own.length && !traces.value?.traces.length && !traces.busy && html`<p class="dim">${t("No questions yet.")} <a href="#/ask">${t("Ask a question")}</a></p>`}
   </div>`;
@@ -42,7 +44,7 @@ function OneTrace({ id }) {
   const one = found.value;
   return html`<div class="sheet"><h1 dir="auto">${one.question || t("A question of {time}", { time: when(one.at) })}</h1>
     <${Figures} rows=${[[t("Who"), one.user], [t("Collection"), one.collection], [t("Level"), one.level], [t("Search"), one.strategy], [t("Model"), one.model],
-      [t("End"), one.finish], [t("Tokens"), number(one.prompt_tokens + one.completion_tokens)], [t("Cost"), one.cost === null ? null : `$${one.cost.toFixed(4)}`]]} />
+      [t("Outcome"), t(OUTCOMES[one.finish] ?? one.finish)], [t("Tokens"), number(one.prompt_tokens + one.completion_tokens)], [t("Cost"), one.cost === null ? null : `$${one.cost.toFixed(4)}`]]} />
     <${Timeline} trace=${one.stages} /></div>`;
 }
 
@@ -62,7 +64,7 @@ function OneOutcome({ run: id, setting: place, number: at }) {
   if (error) return html`<div class="sheet"><${Failure} error=${error} again=${() => go("evaluate")} /></div>`;
   if (!run.value || found.busy) return html`<div class="sheet"><${Busy} /></div>`;
   const one = found.value, setting = run.value.settings[place];
-  if (!one) return html`<div class="sheet"><p>${t("This answer is not there, or you may no longer read what it stands on.")}</p></div>`;
+  if (!one) return html`<div class="sheet"><p>${t("This answer does not exist, or you may no longer read its sources.")}</p></div>`;
   const { name, wanted, ...options } = setting;
   const askNow = async () => {
     const second = newTurn(one.question.question, run.value.collection);
@@ -220,7 +222,7 @@ function Again({ turn }) {
       <${Choice} label=${t("Level")} value=${form.level} options=${levelNames()} onChange=${set("level")} />
       <${Choice} label=${t("Search")} value=${form.strategy} options=${named(STRATEGIES)} onChange=${set("strategy")} />
       <label class="field"><span>${t("Passages")}</span><input type="number" min="1" max="50" value=${form.top_k} placeholder=${t("as planned")} onInput=${(event) => set("top_k")(event.target.value)} /></label>
-      <label class="field"><span>${t("Share of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${form.dense_weight} placeholder=${t("as planned")} onInput=${(event) => set("dense_weight")(event.target.value)} /></label>
+      <label class="field"><span>${t("Weight of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${form.dense_weight} placeholder=${t("as planned")} onInput=${(event) => set("dense_weight")(event.target.value)} /></label>
       <${Choice} label=${t("Rerank the best passages")} value=${form.rerank} options=${WHETHER()} onChange=${set("rerank")} />
       <${Choice} label=${t("Other words")} value=${form.rewrite} options=${named(REWRITING)} onChange=${set("rewrite")} />
       <${Choice} label=${t("Size of a passage")} value=${form.unit} options=${named(["", "chunk", "paragraph", "section"])} onChange=${set("unit")} />

@@ -31,6 +31,7 @@ const SINGULAR = {
   "{count} files": "{count} file",
   "{count} characters": "{count} character",
   "{count} settings": "{count} setting",
+  "{count} documents have not been read for the graph yet. The setting rag.knowledge_graph_enabled switches it on.": "{count} document has not been read for the graph yet. The setting rag.knowledge_graph_enabled switches it on.",
   "{count} steps in {time}": "{count} step in {time}",
   "{count} times": "{count} time",
   "Show {count} earlier questions": "Show {count} earlier question",
@@ -88,6 +89,13 @@ export function sentence(error) {
   if (error.code === "offline") return t("The server does not answer. Is it running?");
   if (error.code === "lost") return t("The connection was lost in the middle of the answer.");
   return error.message || String(error);
+}
+
+// Why a file failed, without its name, which stands before it.
+export function reasonFor(path, reason) {
+  const name = `${path.split("/").pop()} `;
+  const rest = reason.startsWith(name) ? reason.slice(name.length) : reason;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
 export const VERDICTS = {
