@@ -2,7 +2,7 @@
 
 `refusals.json` has passages in six languages, each with a question that it leaves open and a reply
 that says so, and with another question and a reply that denies something as the passage does. The
-weights of `ragstone.verify.gap_statements` were not made from them.
+weights of `ragstone.verify.reading_judge` were not made from them.
 """
 
 import asyncio

@@ -10,6 +10,7 @@ from ragstone.core.records import By, Report, Use
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, Passage, Principal, Turn
 from ragstone.language.tokens import Family, Tier
+from ragstone.ports.guarding import Support
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +97,10 @@ class AnswerJudge(Protocol):
         ...
 
     async def kinds(
-        self, question: str, sentences: Sequence[str], supported: Sequence[float]
+        self, question: str, sentences: Sequence[str], supports: Sequence[Support]
     ) -> list[StatementKind | None]:
         """Return the kind of each sentence of an answer to `question`, None for a claim;
-        `supported` is how likely (0..1) the sources say each."""
+        `supports` is what the sources say of each."""
         ...
 
 

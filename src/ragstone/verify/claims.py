@@ -2,7 +2,7 @@
 
 Greetings, questions, headings and "According to the sources:" claim nothing. What only says where a
 statement is from ("The passage says that ...") is not a part of the claim. That the sources lack
-something is recognised by reading (`gap_statements`), not here.
+something is recognised by reading (`reading_judge`), not here.
 """
 
 import re
