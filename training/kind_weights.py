@@ -124,15 +124,17 @@ def examples() -> Iterator[Example]:
 
 
 def replies(language: str, held: dict[str, Any], chance: random.Random) -> Iterator[Example]:
-    """Yield the replies of a language, and refusals of what a passage does answer: models write
-    those too."""
+    """Yield the replies of a language; of those that answer also what models write too: a refusal
+    where the passage does answer, and the answer where it does not."""
     plain = [text for text in held["gaps"] if "{}" not in text]
+    passages = [passage for *_, passage in held["replies"]]
     for question, reply, is_gap, passage in held["replies"]:
-        kind = "gap" if is_gap else ""
-        yield Example(first_sentence(reply), kind, language, 3.0, question, reply, passage)
+        text, kind = first_sentence(reply), "gap" if is_gap else ""
+        yield Example(text, kind, language, 3.0, question, reply, passage)
         if not is_gap:
-            text = chance.choice(plain)
-            yield Example(text, "gap", language, 0.5, question, text, passage)
+            yield Example(text, "", language, 0.5, question, reply, chance.choice(passages))
+            refusal = chance.choice(plain)
+            yield Example(refusal, "gap", language, 0.5, question, refusal, passage)
 
 
 def compose(

@@ -198,8 +198,7 @@ def show_summary(progress: Progress) -> None:
 
 def omit_name(path: str, reason: str) -> str:
     """Why a file failed, without its name, which stands before it."""
-    rest = reason.removeprefix(f"{path.rpartition('/')[2]} ")
-    return rest[:1].upper() + rest[1:]
+    return reason.removeprefix(f"{path.rpartition('/')[2]} ")
 
 
 def format_skipped(skipped: Skipped) -> str:
