@@ -132,9 +132,9 @@ def replies(language: str, held: dict[str, Any], chance: random.Random) -> Itera
         text, kind = first_sentence(reply), "gap" if is_gap else ""
         yield Example(text, kind, language, 3.0, question, reply, passage)
         if not is_gap:
-            yield Example(text, "", language, 0.5, question, reply, chance.choice(passages))
+            yield Example(text, "", language, 1.0, question, reply, chance.choice(passages))
             refusal = chance.choice(plain)
-            yield Example(refusal, "gap", language, 0.5, question, refusal, passage)
+            yield Example(refusal, "gap", language, 1.0, question, refusal, passage)
 
 
 def compose(
@@ -247,9 +247,9 @@ async def main() -> None:
         columns = np.column_stack([said, known, np.ones(len(said))])
         used = np.logical_or.reduce(folds)
         right = np.array([item.kind == kind for item in given])[used]
-        mass = np.ones(len(right))
+        mass = np.array([item.weight for item in given])[used]
         for side in (False, True):
-            mass[right == side] /= np.mean(right == side)
+            mass[right == side] /= mass[right == side].sum() / len(right)
         weights = fitted(columns[used], right.astype(np.float64), mass, SECOND_DECAY)
         odds = columns[used] @ weights
         print(

@@ -48,7 +48,7 @@ PIECES = (2, 3, 4, 5)
 MIN_PROBABILITY = 1e-4
 """Probabilities nearer to 0 or 1 than this count as this."""
 
-LIKELY = {"gap": 0.5, "disagreement": 0.8, "announcement": 0.5}
+LIKELY = {"gap": 0.6, "disagreement": 0.8, "announcement": 0.5}
 """The likelihood from which a sentence may be of a kind."""
 
 SUPPORT, MARGIN = 1.5, 1.0
