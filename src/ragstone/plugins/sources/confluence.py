@@ -145,7 +145,7 @@ class Confluence(CloudSource):
         expand = f"ancestors,{_RESTRICTIONS}"
         async for row in self._search(dig(space, "key"), "type in (page, blogpost)", expand):
             above = ""
-            for id in [dig(one, "id") for one in dig(row, "ancestors", default=[])]:
+            for id in [dig(page, "id") for page in dig(row, "ancestors", default=[])]:
                 self._parents.setdefault(id, above)
                 above = id
             self._parents[dig(row, "id")] = above
