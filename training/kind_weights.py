@@ -4,9 +4,9 @@ Two logistic regressions for each kind. The first tells its sentences from all o
 embedder's numbers and pieces of characters. It learns from `statement_kinds.json` (sentences of our
 own in twelve languages, whole ones and put together from parts) and sentences of xquad, read from
 RAGSTONE_EVAL_DATA. The second makes a likelihood of what the first says of sentences that it was
-fitted without, written with other words: of replies, each with a passage, for what the sources
-lack, where it adds how little the sentence answers its question and what the passage says of it; of
-all else, for the rest. How well these are told is printed.
+fitted without, written with other words: of replies, for what the sources lack, where it adds how
+little the sentence answers its question; of all else, for the rest. How well these are told is
+printed.
 """
 
 import asyncio
@@ -28,16 +28,8 @@ from ragstone.language.markers import sentences_with_citations, strip_markers
 from ragstone.language.sentences import sentences
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.evaluation.measures import auroc
-from ragstone.ports import Claim, EvidenceSource
 from ragstone.reader.local import LocalReader
-from ragstone.verify.checker import ReadingChecker
-from ragstone.verify.reading_judge import (
-    KINDS,
-    KINDS_FILE,
-    read_answering,
-    read_numbers,
-    read_supports,
-)
+from ragstone.verify.reading_judge import KINDS, KINDS_FILE, read_answering, read_numbers
 from training.logistic import fitted
 
 Floats = NDArray[np.float64]
@@ -82,8 +74,6 @@ class Example:
     """What it is a reply to."""
     form: str = ""
     """The words that it was written with."""
-    passage: str = ""
-    """What it was replied from."""
 
 
 def examples() -> Iterator[Example]:
@@ -104,7 +94,9 @@ def examples() -> Iterator[Example]:
                 else:
                     yield Example(text, kind, language, weight, form=text)
         yield from (Example(topic, "", language, 0.5, form=topic) for topic in topics)
-        yield from replies(language, held, chance)
+        for question, reply, is_gap in held["replies"]:
+            kind = "gap" if is_gap else ""
+            yield Example(first_sentence(reply), kind, language, 3.0, question, reply)
         for who, what, kind in (
             ("sources", "say_nothing", "gap"),
             ("people", "do_not", ""),
@@ -121,20 +113,6 @@ def examples() -> Iterator[Example]:
         said = [text[span.start : span.end] for text in texts for span in sentences(text)]
         some = chance.sample(said, STRANGERS)
         yield from (Example(text, "", language, form=text) for text in some)
-
-
-def replies(language: str, held: dict[str, Any], chance: random.Random) -> Iterator[Example]:
-    """Yield the replies of a language; of those that answer also what models write too: a refusal
-    where the passage does answer, and the answer where it does not."""
-    plain = [text for text in held["gaps"] if "{}" not in text]
-    passages = [passage for *_, passage in held["replies"]]
-    for question, reply, is_gap, passage in held["replies"]:
-        text, kind = first_sentence(reply), "gap" if is_gap else ""
-        yield Example(text, kind, language, 3.0, question, reply, passage)
-        if not is_gap:
-            yield Example(text, "", language, 1.0, question, reply, chance.choice(passages))
-            refusal = chance.choice(plain)
-            yield Example(refusal, "gap", language, 1.0, question, refusal, passage)
 
 
 def compose(
@@ -219,37 +197,24 @@ def folds_of(given: Sequence[Example], replies: bool) -> list[Flags]:
 async def main() -> None:
     given = [replace(example, text=strip_markers(example.text)) for example in examples()]
     embedder, reader = MultilingualE5(), LocalReader()
-    checker = ReadingChecker(reader)
     rows = await read_numbers(embedder, [item.text for item in given])
-    answers = [item for item in given if item.question]
+    replies = [item for item in given if item.question]
     space = Space(rows, given)
-    supports = [
-        support
-        for reply in answers
-        for support in await checker.support(
-            [Claim(reply.text, (0,))], [EvidenceSource(reply.passage)]
-        )
-    ]
-    # Of a reply: how little it answers, how well it is supported, how surely contradicted.
-    numbers = np.zeros((len(given), 3))
-    numbers[[bool(item.question) for item in given]] = np.column_stack(
-        [
-            await read_answering(reader, [(reply.question, reply.text) for reply in answers]),
-            read_supports(supports),
-        ]
+    answering = np.zeros(len(given))
+    answering[[bool(item.question) for item in given]] = await read_answering(
+        reader, [(reply.question, reply.text) for reply in replies]
     )
     sentence, together = [], []
     for kind in KINDS:
-        # These numbers are known of replies alone, which are refusals or answers.
+        # How little a sentence answers is known of replies alone, which are refusals or answers.
         folds = folds_of(given, kind == "gap")
         said = space.unseen(kind, rows, folds)
-        known = numbers if kind == "gap" else 0 * numbers
-        columns = np.column_stack([said, known, np.ones(len(said))])
+        columns = np.stack([said, answering if kind == "gap" else 0 * said, np.ones(len(said))], 1)
         used = np.logical_or.reduce(folds)
         right = np.array([item.kind == kind for item in given])[used]
-        mass = np.array([item.weight for item in given])[used]
+        mass = np.ones(len(right))
         for side in (False, True):
-            mass[right == side] /= mass[right == side].sum() / len(right)
+            mass[right == side] /= np.mean(right == side)
         weights = fitted(columns[used], right.astype(np.float64), mass, SECOND_DECAY)
         odds = columns[used] @ weights
         print(

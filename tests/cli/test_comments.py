@@ -38,7 +38,7 @@ def test_given_comments_then_counts_facets_and_what_they_say(
         "comments", command, "delivery", "--tone", "negative", "--where", "Product=Echo"
     )
     assert shown.exit_code == 0, shown.output
-    assert shown.stdout.splitlines()[0] == "1 of 1 comments"
+    assert shown.stdout.splitlines()[0] == "1 of 1 comment"
     assert "Echo" in shown.stdout
     assert "slow" in shown.stdout
     assert "\x1b" not in shown.stdout

@@ -230,7 +230,7 @@ async def test_given_visitors_and_a_user_then_sync_is_the_users_and_each_has_an_
 
     refused = await served.http.post(ASK, json={"question": HOURS, "sync": True})
     answered = await served.http.post(ASK, json={"question": HOURS, "sync": True}, headers=ann)
-    jobs = [await job({}), await job(ann), await job({}, path="/Plone/en"), await job({})]
+    jobs = await asyncio.gather(job({}), job(ann), job({}, path="/Plone/en"), job({}))
 
     assert (refused.status_code, refused.json()["type"]) == (401, "Unauthorized")
     assert answered.json()["sources"]

@@ -10,7 +10,6 @@ from ragstone.core.records import By, Report, Use
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, Passage, Principal, Turn
 from ragstone.language.tokens import Family, Tier
-from ragstone.ports.guarding import Support
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +96,10 @@ class AnswerJudge(Protocol):
         ...
 
     async def kinds(
-        self, question: str, sentences: Sequence[str], supports: Sequence[Support]
+        self, question: str, sentences: Sequence[str], supported: Sequence[float]
     ) -> list[StatementKind | None]:
         """Return the kind of each sentence of an answer to `question`, None for a claim;
-        `supports` is what the sources say of each."""
+        `supported` is how likely (0..1) the sources say each."""
         ...
 
 

@@ -224,7 +224,7 @@ class Check(Stage):
             for item in said
         ]
         likely = {
-            claim.start: by
+            claim.start: by.probability
             for claim, by in zip(claims, found, strict=True)
             if not (whether and claim is said[0])
         }
@@ -301,29 +301,24 @@ class CheckHeld(Check):
 
 
 async def _find_kinds(
-    verdicts: list[Verdict], supports: Mapping[int, Support], turn: Turn, adapters: Adapters
+    verdicts: list[Verdict], supported: Mapping[int, float], turn: Turn, adapters: Adapters
 ) -> tuple[list[Verdict], bool]:
     """Return the verdicts in which what says that the sources lack something, or what follows,
     claims nothing, and what says that they disagree is as true as that; and whether the answer
     refuses: it begins with what they lack, and what else it claims is true and not what was asked.
-    `supports` are those of the sentences from these places on."""
+    `supported` is how likely the sentences from these places on are supported."""
     answer = turn.answer or GeneratedAnswer()
     unsure = [
         item
         for item in verdicts
-        if (support := supports.get(item.start))
-        and support.probability < SURE
-        and len(item.sentence) <= MAX_GAP
+        if supported.get(item.start, 1.0) < SURE and len(item.sentence) <= MAX_GAP
     ]
     judge = adapters.judge
     # Extractive answers never say so, and need no model for it in memory.
     if judge is None or adapters.chat is None or not unsure:
         return verdicts, False
-    found = await judge.kinds(
-        turn.question,
-        [item.sentence for item in unsure],
-        [supports[item.start] for item in unsure],
-    )
+    likely = [supported[item.start] for item in unsure]
+    found = await judge.kinds(turn.question, [item.sentence for item in unsure], likely)
     kinds = {item.start: kind for item, kind in zip(unsure, found, strict=True) if kind}
     if answer.is_json:
         # A field says nothing of the sources but that they lack it.

@@ -23,7 +23,7 @@ from ragstone.core.answer import StatementKind, log_odds, probability
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.markers import strip_markers
 from ragstone.language.sentences import sentences
-from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, Pair, PairReader, Support
+from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, Pair, PairReader
 
 
 @cache
@@ -48,12 +48,12 @@ PIECES = (2, 3, 4, 5)
 MIN_PROBABILITY = 1e-4
 """Probabilities nearer to 0 or 1 than this count as this."""
 
-LIKELY = {"gap": 0.6, "disagreement": 0.8, "announcement": 0.5}
+LIKELY = {"gap": 0.2, "disagreement": 0.8, "announcement": 0.5}
 """The likelihood from which a sentence may be of a kind."""
 
 SUPPORT, MARGIN = 1.5, 1.0
 """What the log-odds that a source supports a sentence count against those that it is of a kind, and
-how much more these must be. Of gaps both are learned."""
+how much more these must be."""
 
 Floats = NDArray[np.float64]
 
@@ -61,9 +61,8 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class KindWeights:
     """Of the embedder's numbers and the pieces (384 + `BUCKETS` of each of `KINDS`), what makes a
-    likelihood of the sum of these (5 for each: of the sum, of the log-odds that the sentence
-    answers, that a source supports it, that one contradicts it, a constant), and the means that are
-    taken from the numbers first."""
+    likelihood of the sum of these (3 for each: of the sum, of the log-odds that the sentence
+    answers, a constant), and the means that are taken from the numbers first."""
 
     sentence: Floats
     together: Floats
@@ -77,20 +76,16 @@ def load_kind_weights() -> KindWeights:
 
 
 async def kind_likelihoods(
-    embedder: Embedder,
-    reader: PairReader,
-    question: str,
-    sentences: Sequence[str],
-    supports: Sequence[Support],
+    embedder: Embedder, reader: PairReader, question: str, sentences: Sequence[str]
 ) -> list[dict[StatementKind, float]]:
-    """Return how likely (0..1) each sentence of an answer to `question`, whose sources bear it out
-    as `supports` say, is of each kind, the one first that its meaning and spelling are most of.
+    """Return how likely (0..1) each sentence of an answer to `question` is of each kind, the one
+    first that its meaning and spelling are most of.
 
     A gap says that the sources lack something ("They do not say why"), a disagreement that they
     disagree; an announcement says what follows, offers help or heads a part. Each is recognised by
     its meaning (the vector of `embedder`, multilingual-e5-small, of which the weights are) and its
-    spelling, a gap also by how little it answers the question and how little sources say of it.
-    `python -m training.kind_weights` makes `data/kinds.npz` from sentences in twelve languages.
+    spelling, a gap also by how little it answers the question. `python -m training.kind_weights`
+    makes `data/kinds.npz` from sentences in twelve languages.
     """
     if not sentences:
         return []
@@ -98,9 +93,9 @@ async def kind_likelihoods(
     numbers = await read_numbers(embedder, sentences)
     answering = await read_answering(reader, [(question, text) for text in sentences])
     meant = (numbers - weights.mean) @ weights.sentence.T
-    columns = np.column_stack([answering, read_supports(supports), np.ones_like(answering)])
+    constant = np.ones_like(answering)
     found = [
-        np.column_stack([meant[:, kind], columns]) @ weights.together[kind]
+        np.stack([meant[:, kind], answering, constant], axis=1) @ weights.together[kind]
         for kind in range(len(KINDS))
     ]
     rows = np.stack(found, axis=1).tolist()
@@ -119,8 +114,7 @@ def choose_kind(likely: dict[StatementKind, float], supported: float) -> Stateme
         (
             kind
             for kind, share in likely.items()
-            if share >= LIKELY[kind]
-            and (kind == "gap" or log_odds(share, MIN_PROBABILITY) > claimed + MARGIN)
+            if share >= LIKELY[kind] and log_odds(share, MIN_PROBABILITY) > claimed + MARGIN
         ),
         None,
     )
@@ -137,12 +131,6 @@ async def read_answering(reader: PairReader, pairs: Sequence[tuple[str, str]]) -
     """Return the log-odds that each sentence answers its question."""
     read = await reader.read([Pair(asked, text, question=True) for asked, text in pairs])
     return np.array([log_odds(reading.answers, MIN_PROBABILITY) for reading in read])
-
-
-def read_supports(supports: Sequence[Support]) -> Floats:
-    """Return the log-odds that the sources support each sentence, and that one contradicts it."""
-    shares = [(item.probability, item.contradicted) for item in supports]
-    return np.array([[log_odds(share, MIN_PROBABILITY) for share in row] for row in shares])
 
 
 def count_pieces(text: str) -> Floats:
@@ -183,13 +171,10 @@ class ReadingJudge:
         return probability(sum(map(mul, load_weights(WEIGHTS, NAMES), (*read, 1.0))))
 
     async def kinds(
-        self, question: str, sentences: Sequence[str], supports: Sequence[Support]
+        self, question: str, sentences: Sequence[str], supported: Sequence[float]
     ) -> list[StatementKind | None]:
-        likely = await kind_likelihoods(self._embedder, self._reader, question, sentences, supports)
-        return [
-            choose_kind(shares, support.probability)
-            for shares, support in zip(likely, supports, strict=True)
-        ]
+        likely = await kind_likelihoods(self._embedder, self._reader, question, sentences)
+        return list(map(choose_kind, likely, supported))
 
     async def read(
         self, question: str, said: str, sources: Sequence[EvidenceSource]

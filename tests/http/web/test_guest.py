@@ -122,7 +122,7 @@ def test_a_wrong_key_says_what_is_wrong(app: WebApp) -> None:
 def test_given_an_address_that_signed_in_once_then_a_page_says_what_to_do(app: WebApp) -> None:
     stale = login_address(app.url, "x" * 43)
     app.chrome.get(stale)
-    app.says("does not count any more")
+    app.says("This sign-in link has expired")
     app.find("input[type=password]")
     assert "login-ended" not in app.chrome.current_url
     assert httpx2.get(stale, timeout=PATIENCE).json()["error"]["code"] == "unauthorized"

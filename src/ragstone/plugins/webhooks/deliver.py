@@ -4,9 +4,6 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx2
-from standardwebhooks import Webhook as Signer
-
 from ragstone import __version__
 from ragstone.core.clock import state_time
 from ragstone.core.errors import InputError, Postponed, RagstoneError
@@ -70,6 +67,10 @@ async def deliver(store: SqlWebhooks, job: Job) -> dict[str, Any]:
 
 async def send(webhook: StoredWebhook, id: str, body: str) -> int:
     """Send a signed message; the status of the answer. Raises Refused."""
+    # A server starts sooner without them.
+    import httpx2
+    from standardwebhooks import Webhook as Signer
+
     now = datetime.now(UTC)
     headers = {
         "Content-Type": "application/json",
