@@ -20,7 +20,7 @@ def test_given_a_server_then_its_data_is_backed_up_and_restored_while_it_serves(
         before = json_here(data, "search", question)
         written = run(data, "backup", str(file))
         assert written.returncode == 0, written.stderr
-        assert "collections with" in written.stdout
+        assert "1 collection with" in written.stdout
         assert file.stat().st_mode & 0o777 == 0o600
         more = tmp_path / "tuesday.ragstone"
         written = run(data, "backup", str(more), "--since", str(file))
