@@ -121,9 +121,12 @@ def parse(
         first = next(blocks, None)
         if first is None:
             raise EmptyDocument(_why_empty(path, parsed))
-        said = without_struck(parsed.title)
-        said = said if _is_title(said, first.text) else ""
-        title = said or _first_title(first, known.media_type) or path.stem
+        title = without_struck(parsed.title)
+        if not _is_title(title, first.text):
+            # Whoever numbers documents of one form, whose headings are the same, names their files.
+            numbered = title and not _WORD.search(title) and _WORD.search(path.stem)
+            title = "" if numbered else _first_title(first, known.media_type)
+        title = title or path.stem
         return replace(
             parsed,
             title=replace_surrogates(title),

@@ -188,6 +188,14 @@ def test_given_a_number_that_the_document_bears_when_read_then_it_is_the_title(
     assert parse(path, SETTINGS).title == "1984"
 
 
+def test_given_a_form_with_a_number_for_its_title_when_read_then_the_files_name_is_the_title(
+    tmp_path: Path,
+) -> None:
+    lines = [("HARBOUR AUTHORITY", 24), "", PROSE, PROSE]
+    path = pdf(tmp_path / "Report 2017.pdf", [lines], title="0001018724-18-000005")
+    assert parse(path, SETTINGS).title == "Report 2017"
+
+
 @pytest.mark.parametrize(
     "heading",
     ["Chapter 1: Sails", "1. Sails", "1 Sails", "Kapitel 2", "Table of Contents", "12", "Vorwort"],
