@@ -122,7 +122,7 @@ def parse(
         if first is None:
             raise EmptyDocument(_why_empty(path, parsed))
         title = without_struck(parsed.title)
-        if not _is_title(title, first.text):
+        if not (title and _is_title(title, first.text)):
             # Whoever numbers documents of one form, whose headings are the same, names their files.
             numbered = title and not _WORD.search(title) and _WORD.search(path.stem)
             title = "" if numbered else _first_title(first, known.media_type)
