@@ -132,11 +132,8 @@ class PermissionsFollow(RagstoneCase):
         self.assertEqual([item["path"] for item in answered["sources"]], ["/town/door"])
         self.assertNotIn("uid", answered["sources"][0])
         SENDER.on = True
-        self.page.reindexObject()
-        transaction.commit()
-        while len(self.outbox):
-            self.assertTrue(self.knows(self.ann), "while Ragstone is told")
-        self.assertTrue(self.knows(self.ann))
+        self.until(self.send, "all was sent")
+        self.until(lambda: self.knows(self.ann), "it is found at its new place")
         below = self.ask_now(QUESTION, self.ann, path="/plone/town")
         self.assertEqual([item["path"] for item in below["sources"]], ["/town/door"])
 
@@ -203,8 +200,7 @@ class PermissionsFollow(RagstoneCase):
         api.content.delete(gone)
         transaction.commit()
         self.start()
-        self.assertTrue(self.outbox.report.trouble)
         status = self.request("GET", "@rag-status", self.boss).json()
-        self.assertEqual(status["trouble"], "", "it is over, though nothing has been sent yet")
+        self.assertEqual(status["trouble"], "", "it is over, though all may not have been sent yet")
         self.until(lambda: not len(self.outbox), "all was sent again")
         self.until_known_by(None, self.ann, self.bob, self.boss)
