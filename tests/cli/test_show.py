@@ -48,7 +48,7 @@ def test_given_the_end_of_an_ingest_then_it_says_what_was_passed_over(
         "  no ending: 1 file, not a readable type",
         "  hidden: 2 files and folders, by a dot before the name",
         "  /a.pdf: It is a scan.",
-        "  /x/b.pdf: Is empty.",
+        "  /x/b.pdf: is empty.",
     ]
 
 
