@@ -62,7 +62,7 @@ def test_given_a_pdf_that_takes_all_memory_then_it_costs_one_line_and_the_rest_i
     (documents / "whales.txt").write_text("Whales sing in the deep sea.")
     done = run(tmp_path / "data", "ingest", str(documents), INGEST__PARSE_MEMORY_MB="256")
     said = done.stdout + done.stderr
-    assert "nested.pdf took more than 256 MB of memory" in " ".join(said.split())
+    assert "nested.pdf: took more than 256 MB of memory" in " ".join(said.split())
     assert "Traceback" not in said
     [indexed] = [item for item in listed(tmp_path / "data").values() if item["chunks"]]
     assert indexed["path"] == "/documents/whales.txt"
