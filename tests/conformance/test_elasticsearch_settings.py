@@ -111,7 +111,7 @@ async def test_given_settings_then_a_new_index_is_made_with_them(listener: Liste
     given = {"shards": 3, "replicas": 2, "refresh_interval": "30s", "hnsw_m": 64}
     async with an_index(listener, **given) as index:
         await index.create(collection)
-    body, *_ = listener.sent("PUT", index_name(collection))
+    [body, _] = listener.sent("PUT", index_name(collection))
     assert body["settings"] == {
         "index": {"number_of_shards": 3, "number_of_replicas": 2, "refresh_interval": "30000ms"}
     }
@@ -126,7 +126,7 @@ async def test_given_no_settings_then_the_server_chooses(listener: Listener) -> 
     collection = a_collection()
     async with an_index(listener) as index:
         await index.create(collection)
-    body, *_ = listener.sent("PUT", index_name(collection))
+    [body, _] = listener.sent("PUT", index_name(collection))
     assert body.keys() == {"mappings"}
     usual = {"type": "hnsw", "m": 16, "ef_construction": 100}
     assert options(body["mappings"], "embedding") == usual
@@ -201,7 +201,7 @@ async def test_given_quantization_then_indexes_have_it_and_searches_rank_anew(
         searches = [Search("text"), Search("", vectors(1)[0])]
         await index.search(collection, searches, EVERYTHING, 20)
         await index.search(collection, searches[1:], EVERYTHING, 20, exact=True)
-    body, *_ = listener.sent("PUT", index_name(collection))
+    [body, _] = listener.sent("PUT", index_name(collection))
     assert options(body["mappings"], "embedding")["type"] == kind
     (_, words, _, meaning), (_, exact) = listener.sent("POST", "_msearch")
     assert "knn" not in words
