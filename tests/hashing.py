@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from ragstone.core.errors import EmbeddingMismatch
 from ragstone.core.records import Collection
+from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, Vectors
 
 WIDTH = 32
@@ -44,6 +46,12 @@ class HashingEmbedder:
         return unit
 
 
+@cache
+def bundled_e5() -> MultilingualE5:
+    """The bundled multilingual embedder: what was learned of its vectors needs them."""
+    return MultilingualE5()
+
+
 class OneEmbedder:
     """`ports.Embedders` with one model for every language."""
 
@@ -55,6 +63,9 @@ class OneEmbedder:
 
     def choose(self, language: str) -> Embedder:
         return self.embedder
+
+    def multilingual(self) -> Embedder:
+        return bundled_e5()
 
     def find_indexing(self, collection: Collection) -> Embedder:
         if collection.fingerprint != self.embedder.fingerprint:

@@ -95,6 +95,10 @@ class AnswerJudge(Protocol):
         of `ask` wants to know."""
         ...
 
+    async def read_answering(self, question: str, sentences: Sequence[str]) -> Sequence[float]:
+        """The log-odds that each sentence, whatever its sources, answers the question."""
+        ...
+
     async def kinds(
         self, question: str, sentences: Sequence[str], supported: Sequence[float]
     ) -> list[StatementKind | None]:

@@ -112,6 +112,11 @@ class Embedders(Protocol):
         """The one that a new collection of this language should use."""
         ...
 
+    def multilingual(self) -> Embedder:
+        """The bundled one for texts of many languages, whatever the settings: learned weights are
+        those of its vectors."""
+        ...
+
     def find_indexing(self, collection: Collection) -> Embedder:
         """The one that indexed `collection`.
 

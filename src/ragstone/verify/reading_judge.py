@@ -170,6 +170,10 @@ class ReadingJudge:
         read = await self.read(ask.question, said, sources)
         return probability(sum(map(mul, load_weights(WEIGHTS, NAMES), (*read, 1.0))))
 
+    async def read_answering(self, question: str, sentences: Sequence[str]) -> Sequence[float]:
+        pairs = [(question, sentence) for sentence in sentences]
+        return list((await read_answering(self._reader, pairs)).tolist())
+
     async def kinds(
         self, question: str, sentences: Sequence[str], supported: Sequence[float]
     ) -> list[StatementKind | None]:

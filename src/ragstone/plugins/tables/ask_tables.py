@@ -28,33 +28,29 @@ from ragstone.plugins.tables.computation import (
     ComputedRows,
     agrees,
     build_sql,
+    compute,
     is_equal,
     number_rows,
-    outcome,
 )
 from ragstone.plugins.tables.plain_queries import PlainQueries
 from ragstone.plugins.tables.queries import QueryResult, TableQueries
-from ragstone.plugins.tables.reading_question import (
-    TableQuestion,
-    asks_of_tables,
-    read_question,
-)
+from ragstone.plugins.tables.reading_choice import asks_of_rows, choose_reading
 from ragstone.plugins.tables.sandbox import own_sandbox
 from ragstone.plugins.tables.saying import SHOWN, describe_computation, record, sentence
+from ragstone.plugins.tables.table_question import TableQuestion
 from ragstone.ports import Adapters
 from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.searching import visible
 from ragstone.retrieve.typed_table import Record, TypedRow, TypedTable, read_records, read_tables
 
-BY_RULES, BY_CELLS, BY_MODEL = "tables", "tables, by their cells", "tables, by the chat model"
+BY_ROWS, BY_CELLS, BY_MODEL = "tables", "tables, by their cells", "tables, by the chat model"
 """Who answers."""
 
 RECORD_FILES = (".csv", ".tsv")
 """Files of records, in which only a query over the columns means something."""
 
-SURE, LESS_SURE = 0.9, 0.6
-"""How likely an answer is what was asked, where every word of the question was explained, and where
-the chat model wrote the query."""
+LESS_SURE = 0.6
+"""How likely an answer is what was asked where the chat model wrote the query."""
 
 LONGEST_ROW = 600
 """Characters of a row that is shown whole."""
@@ -82,15 +78,25 @@ class _Reply:
     sure: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """An answer, or why there is none; whether surely something has to be computed."""
+
+    reply: _Reply | None = None
+    why: str = ""
+    computes: bool = False
+    usage: Usage = Usage()
+
+
 class Tables(Stage):
     """Looks for tables in the documents of the best passages, reads them whole, and answers where
     the question is one that a query over a table answers.
 
-    Rules read the question first; they answer only where every word of it is explained, one table
-    fits, and the query and a second computation agree. Where they do not, learned weights may find
-    the cells that the question means and what to compute of them, or a chat model may write the
-    query. Queries run in a sandbox. Otherwise nothing is said, and the question is answered like
-    any other.
+    Learned weights choose what is asked of the rows, among everything that may be; the answer is
+    given where they are sure of it, and the query and a second computation agree. Where they are
+    not, others may find the cells that the question means and what to compute of them, or a chat
+    model may write the query. Queries run in a sandbox. Otherwise nothing is said, and the question
+    is answered like any other.
     """
 
     name: ClassVar[str] = "tables"
@@ -101,7 +107,7 @@ class Tables(Stage):
     timeout: float = Field(30.0, gt=0, description="Seconds that the stage may take.")
     holds: bool = Field(False, description="Whether the text waits until it is checked.")
     asks_model: bool = Field(
-        True, description="Whether the chat model may write a query where the rules are unsure."
+        True, description="Whether the chat model may write a query where nothing else is sure."
     )
     documents: int = Field(5, ge=1, le=20, description="Documents whose tables are read.")
     chunks: int = Field(
@@ -109,38 +115,62 @@ class Tables(Stage):
     )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        if why := _skip_reason(turn, adapters):
+        if why := _skip_reason(turn):
             return Step(turn, "skipped", why)
+        of_rows = await asks_of_rows(turn.question, adapters.embedders.multilingual())
+        if not of_rows and not asks_of_cells(turn.question):
+            return Step(turn, "skipped", "nothing is counted, added up, compared or filtered")
         documents = await _read_documents(turn, adapters, self.documents, self.chunks)
         left_out = "; ".join(document.why for document in documents if document.why)
         if not any(document.chunks for document in documents):
             return Step(turn, "skipped", left_out)
-        tables, of_rows = list[TypedTable](), asks_of_tables(turn.question)
+        tables = list[TypedTable]()
         # Other questions are about cells, for which no columns are typed, unless a model may ask.
         if of_rows or (self.asks_model and adapters.completer):
             tables = [table for table, _ in await _type_tables(documents)]
-        usage, reply, why = Usage(), None, "the tables that were found name no columns"
-        try:
-            if tables and of_rows:
-                reply, why = await _by_rules(turn, adapters, tables)
-            if reply is None:
-                reply = await asyncio.to_thread(_by_cells, turn, documents)
-            if reply is None and tables and self.asks_model and adapters.completer:
-                if own_sandbox(adapters) is None:
-                    why += "; queries of a chat model need DuckDB: pip install 'ragstone[tables]'"
-                else:
-                    reply, usage, why = await _by_model(turn, adapters, tables)
-        except (QueryRefused, ModelUnavailable, Busy) as error:
-            why = f"the query was refused: {error.message}"
-        turn = replace(turn, usage=turn.usage + usage)
+        attempt = await self._attempt(turn, adapters, documents, tables, of_rows)
+        turn, reply = replace(turn, usage=turn.usage + attempt.usage), attempt.reply
         if reply is None:
-            return Step(turn, "nothing computed", "; ".join(filter(None, (why, left_out))))
+            why = "; ".join(filter(None, (attempt.why, left_out)))
+            if attempt.computes and not adapters.completer and _is_of_records(turn, tables):
+                return await self._refuse(turn, emit, why)
+            return Step(turn, "nothing computed", why)
         of = reply.computed.document_id
         chunks = next(
             document.chunks for document in documents
             if document.chunks and document.chunks[0].document_id == of
         )  # fmt: skip
         return await self._said(turn, reply, chunks, emit)
+
+    async def _attempt(
+        self,
+        turn: Turn,
+        adapters: Adapters,
+        documents: Sequence[_ReadDocument],
+        tables: Sequence[TypedTable],
+        of_rows: bool,
+    ) -> _Attempt:
+        """The answer of whoever is sure first, or why nobody is."""
+        attempt = _Attempt(why="the tables that were found name no columns")
+        try:
+            if tables and of_rows:
+                attempt = await _by_rows(turn, adapters, tables)
+            if attempt.reply is None:
+                reply = await asyncio.to_thread(_by_cells, turn, documents)
+                attempt = replace(attempt, reply=reply)
+            if attempt.reply is None and tables and self.asks_model:
+                attempt = await _by_model(turn, adapters, tables, attempt)
+        except (QueryRefused, ModelUnavailable, Busy) as error:
+            return replace(attempt, why=f"the query was refused: {error.message}")
+        return attempt
+
+    async def _refuse(self, turn: Turn, emit: Emit, why: str) -> Step:
+        """Refuse: what has to be computed over rows, none of them says."""
+        refusal = turn.instructions.no_answer
+        answer = GeneratedAnswer(refusal, finish="refused", model=BY_ROWS, held=self.holds)
+        if not self.holds:
+            await emit(Token(refusal))
+        return Step(replace(turn, answer=answer), "refused", f"it has to be computed, but {why}")
 
     async def _said(self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit) -> Step:
         passages = list(turn.passages)
@@ -228,14 +258,19 @@ async def _read_document(
     return _ReadDocument(chunks)
 
 
-def _skip_reason(turn: Turn, adapters: Adapters) -> str:
+def _is_of_records(turn: Turn, tables: Sequence[TypedTable]) -> bool:
+    """Whether the best hit is of a table of records: one without rows that sum up others."""
+    best = turn.hits[0].chunk
+    own = [table for table in tables if table.document_id == best.document_id]
+    return has_table(best) and bool(own) and not any(table.totals for table in own)
+
+
+def _skip_reason(turn: Turn) -> str:
     """Why no table is looked at; empty if one is."""
     if turn.answer and turn.answer.text:
         return "it is answered already"
     if turn.ask.tools or turn.subqueries or turn.plan.strategy == "sequential":
         return "the question is not a single one"
-    if not asks_of_tables(turn.question) and not asks_of_cells(turn.question):
-        return "nothing is counted, added up, compared or filtered"
     if not any(has_table(hit.chunk) for hit in turn.hits[:LOOKED_AT]):
         return "no table was found"
     return ""
@@ -246,29 +281,28 @@ def has_table(chunk: Chunk) -> bool:
     return any(block.kind == "table" for block in chunk.blocks)
 
 
-async def _by_rules(
-    turn: Turn, adapters: Adapters, tables: Sequence[TypedTable]
-) -> tuple[_Reply | None, str]:
-    """The answer that the rules find, or why there is none."""
-    read = await asyncio.to_thread(
-        lambda: [one for table in tables if (one := read_question(turn.question, table))]
+async def _by_rows(turn: Turn, adapters: Adapters, tables: Sequence[TypedTable]) -> _Attempt:
+    """What that which is surely asked of a table's rows comes to."""
+    read = await choose_reading(
+        turn.question, tables, adapters.embedders.multilingual(), adapters.judge
     )
-    asked = _clearest(read)
-    if asked is None:
-        return None, "several tables fit" if read else "not every word of the question is explained"
+    choice, computes = read.choice, read.computes
+    if choice is None:
+        return _Attempt(why="it is not clear what is asked of which rows", computes=computes)
+    asked = choice.reading.asked
     if any(item.is_like(asked.table) for item in tables if item is not asked.table):
-        return None, "the document has several tables of this kind"
-    found = await asyncio.to_thread(outcome, asked)
-    if found is None or (asked.operation == "list" and not found.rows):
-        return None, "no rows match"
+        return _Attempt(why="the document has several tables of this kind", computes=computes)
+    found = await asyncio.to_thread(compute, asked)
+    if found is None:
+        return _Attempt(why="no rows match", computes=computes)
     if asked.operation == "sum" and not _totals_agree(asked, found):
-        return None, "the table's own total is another one"
+        return _Attempt(why="the table's own total is another one", computes=computes)
     sql = build_sql(asked)
     [result] = await (own_sandbox(adapters) or PlainQueries()).run(
         [number_rows(asked.table)], [sql]
     )
     if not agrees(asked, found, result.rows) and not result.more:
-        return None, f"two computations differ: {sql}"
+        return _Attempt(why=f"two computations differ: {sql}", computes=computes)
     language = detect(turn.question)
     said = sentence(asked, found, language)
     rows = [
@@ -276,7 +310,7 @@ async def _by_rules(
         for row in found.rows[:SHOWN]
     ]
     computed = _build_computed(said, sql, asked.table, result, len(found.rows), recomputed=True)
-    return _Reply(said, rows, computed, BY_RULES, SURE), ""
+    return _Attempt(_Reply(said, rows, computed, BY_ROWS, choice.likelihood))
 
 
 def _by_cells(turn: Turn, documents: Sequence[_ReadDocument]) -> _Reply | None:
@@ -327,14 +361,6 @@ def _queries(adapters: Adapters) -> TableQueries:
     return sandbox
 
 
-def _clearest(read: Sequence[TableQuestion]) -> TableQuestion | None:
-    """The one reading, or the one whose table is named by most words of the question."""
-    if not read:
-        return None
-    ranked = sorted(read, key=lambda item: item.fit, reverse=True)
-    return None if len(ranked) > 1 and ranked[0].fit == ranked[1].fit else ranked[0]
-
-
 def _totals_agree(asked: TableQuestion, found: ComputedRows) -> bool:
     """Whether the row of totals, if there is one, has the sum of all rows."""
     if asked.conditions or asked.group or len(asked.table.totals) != 1:
@@ -344,21 +370,25 @@ def _totals_agree(asked: TableQuestion, found: ComputedRows) -> bool:
 
 
 async def _by_model(
-    turn: Turn, adapters: Adapters, tables: Sequence[TypedTable]
-) -> tuple[_Reply | None, Usage, str]:
+    turn: Turn, adapters: Adapters, tables: Sequence[TypedTable], before: _Attempt
+) -> _Attempt:
     """The answer that a query of the chat model gives."""
     model = adapters.completer
     if model is None:
-        return None, Usage(), ""
+        return before
+    if own_sandbox(adapters) is None:
+        needed = "queries of a chat model need DuckDB: pip install 'ragstone[tables]'"
+        return replace(before, why=f"{before.why}; {needed}")
     seen = [(table, number_rows(table)) for table in tables[:5]]
     wanted, usage = await ask_model(turn, adapters, model, seen)
     if wanted is None:
-        return None, usage, f"{model.name} sees nothing to compute"
+        return _Attempt(why=f"{model.name} sees nothing to compute", usage=usage)
     try:
         reply, why = await _ran(turn, adapters, wanted)
     except QueryRefused as error:
-        return None, usage, f"the query of {model.name} was refused: {error.message}"
-    return reply, usage, why
+        why = f"the query of {model.name} was refused: {error.message}"
+        return _Attempt(why=why, usage=usage)
+    return _Attempt(reply, why, usage=usage)
 
 
 async def _ran(turn: Turn, adapters: Adapters, wanted: ModelQuery) -> tuple[_Reply | None, str]:

@@ -4,14 +4,14 @@ Both are made from the same `TableQuestion`. DuckDB computes the one and Python 
 the other; an answer is given where they agree.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 from ragstone.plugins.tables.queries import Cell, QueriedTable
-from ragstone.plugins.tables.reading_question import Condition, TableQuestion, select_rows
+from ragstone.plugins.tables.table_question import Condition, TableQuestion, select_rows
 from ragstone.retrieve.typed_table import TypedRow, TypedTable
 
 ROW = "row"
@@ -23,14 +23,14 @@ DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class ComputedRows:
-    """What a question comes to: the `figure` of all rows, or one for each `groups` value, and the
-    rows it was computed from, or that are the answer. `different` are how many values a counted
-    column has, None where that is not asked; `empty` how many of the rows have no figure."""
+    """What a question comes to: the `figure` of all rows, or one for each of the `groups`, and the
+    rows it was computed from, or that are the answer. `among` are how many rows a share is of,
+    `empty` how many of the rows have no figure."""
 
     rows: tuple[TypedRow, ...]
     figure: Decimal | date | None = None
     groups: tuple[tuple[str, Decimal], ...] = ()
-    different: int | None = None
+    among: int = 0
     empty: int = 0
 
 
@@ -58,26 +58,40 @@ def _cell(value: Decimal | date | str | None) -> Cell:
 def build_sql(asked: TableQuestion) -> str:
     """The query that computes it. Names and values of the document are quoted."""
     table, where = quote_name(asked.table.name), _where(asked.conditions)
-    measure, group = quote_name(asked.measure), quote_name(asked.group)
-    of_group = _and(where, f"{group} IS NOT NULL")
-    if asked.operation == "list":
-        order = f"ORDER BY {measure}{' DESC' if asked.descending else ''}" if measure else ""
-        return _select("*", table, where, order)
-    if asked.operation in ("most", "least") and not measure:
-        order = "DESC" if asked.operation == "most" else "ASC"
-        order = f"GROUP BY {group} ORDER BY n {order}, {group}"
-        return _select(f"{group}, COUNT(*) AS n", table, of_group, order)
-    figure = {
-        "count": f"COUNT(DISTINCT {quote_name(asked.entity)})" if asked.different else "COUNT(*)",
-        "sum": f"SUM({measure})",
-        "average": f"AVG({measure})",
-        "most": f"MAX({measure})",
-        "least": f"MIN({measure})",
-    }[asked.operation]
-    if group:
-        order = f"GROUP BY {group} ORDER BY {group}"
-        return _select(f"{group}, {figure} AS n", table, of_group, order)
-    return _select(figure, table, where)
+    measure = quote_name(asked.measure)
+    match asked.operation:
+        case "list" | "cell":
+            return _select("*", table, where)
+        case "values":
+            return _select(f"DISTINCT {measure}", table, _and(where, f"{measure} IS NOT NULL"))
+        case "share" if asked.of_share:
+            part = f"SUM(CASE WHEN {_condition(asked.of_share)} THEN 1 ELSE 0 END)"
+            return _select(f"100.0 * {part} / COUNT(*)", table, where)
+        case "difference":
+            figure = f"AVG({measure})" if measure else "COUNT(*)"
+            first, last = (_select(figure, table, _where([c])) for c in asked.conditions)
+            return f"SELECT ABS(({first}) - ({last}))"
+        case "commonest" | "rarest":
+            group = quote_name(asked.group)
+            key = f"YEAR({group})" if asked.by_year else group
+            figure = f"SUM({measure})" if measure else "COUNT(*)"
+            order = "DESC" if asked.operation == "commonest" else "ASC"
+            grouped = f"GROUP BY {key} HAVING {figure} IS NOT NULL ORDER BY n {order}, {key}"
+            filled = _and(where, f"{group} IS NOT NULL")
+            return _select(f"{key}, {figure} AS n", table, filled, grouped)
+        case "most" | "least" if asked.limit > 1:
+            order = f"{measure} {'DESC' if asked.operation == 'most' else 'ASC'}"
+            filled = _and(where, f"{measure} IS NOT NULL")
+            return _select(measure, table, filled, f"ORDER BY {order} LIMIT {asked.limit}")
+        case operation:
+            figure = {
+                "count": "COUNT(*)",
+                "sum": f"SUM({measure})",
+                "average": f"AVG({measure})",
+                "most": f"MAX({measure})",
+                "least": f"MIN({measure})",
+            }[operation]
+            return _select(figure, table, where)
 
 
 def _select(what: str, table: str, where: str, order: str = "") -> str:
@@ -94,13 +108,25 @@ def _where(conditions: Sequence[Condition]) -> str:
 
 
 def _condition(condition: Condition) -> str:
-    column = (
-        f"YEAR({quote_name(condition.column)})" if condition.year else quote_name(condition.column)
-    )
-    values = [str(v) if isinstance(v, Decimal) else _literal(v) for v in condition.values]
-    if condition.comparison != "in":
-        return f"{column} {condition.comparison} {values[0]}"
-    return f"{column} = {values[0]}" if len(values) == 1 else f"{column} IN ({', '.join(values)})"
+    column = quote_name(condition.column)
+    if condition.part:
+        column = f"{condition.part.upper()}({column})"
+    values = [str(v) if isinstance(v, Decimal) else _literal(str(v)) for v in condition.values]
+    match condition.comparison:
+        case "empty":
+            return f"{column} IS NULL"
+        case "between":
+            return f"{column} BETWEEN {values[0]} AND {values[1]}"
+        case "in":
+            return (
+                f"{column} = {values[0]}"
+                if len(values) == 1
+                else f"{column} IN ({', '.join(values)})"
+            )
+        case "not in":
+            return f"{column} NOT IN ({', '.join(values)})"
+        case comparison:
+            return f"{column} {comparison} {values[0]}"
 
 
 def quote_name(name: str) -> str:
@@ -112,24 +138,28 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def outcome(asked: TableQuestion) -> ComputedRows | None:
+def compute(asked: TableQuestion) -> ComputedRows | None:
     """What it comes to without SQL; None where there is nothing to say."""
+    if asked.operation == "difference":
+        return _compute_difference(asked)
     rows = select_rows(asked.table, asked.conditions)
     if not rows:
         return None
-    if asked.operation == "list":
-        return _list_rows(asked, rows)
-    if asked.operation in ("most", "least"):
-        return _extreme(asked, rows)
-    if asked.group:
-        return _group_rows(asked, rows)
-    if asked.operation == "count":
-        if not asked.entity:
+    match asked.operation:
+        case "count" | "list" | "cell":
             return ComputedRows(tuple(rows), Decimal(len(rows)))
-        place = asked.table.place(asked.entity)
-        different = {row.values[place] for row in rows} - {None}
-        count = len(different) if asked.different else len(rows)
-        return ComputedRows(tuple(rows), Decimal(count), different=len(different))
+        case "values":
+            place = asked.table.place(asked.measure)
+            seen = dict.fromkeys(row.cells[place] or "" for row in rows if row.values[place])
+            return ComputedRows(tuple(rows), groups=tuple((name, Decimal()) for name in seen))
+        case "share" if asked.of_share:
+            part = select_rows(asked.table, (*asked.conditions, asked.of_share))
+            figure = Decimal(100) * len(part) / len(rows)
+            return ComputedRows(tuple(part), figure, among=len(rows))
+        case "commonest" | "rarest":
+            return _compute_groups(asked, rows)
+        case "most" | "least":
+            return _find_extremes(asked, rows)
     values = _figures(asked, rows)
     if not values:
         return None
@@ -140,89 +170,83 @@ def outcome(asked: TableQuestion) -> ComputedRows | None:
 
 def _figures(asked: TableQuestion, rows: Sequence[TypedRow]) -> list[Decimal]:
     place = asked.table.place(asked.measure)
-    return [one for row in rows if isinstance(one := row.values[place], Decimal)]
+    return [value for row in rows if isinstance(value := row.values[place], Decimal)]
 
 
-def _list_rows(asked: TableQuestion, rows: list[TypedRow]) -> ComputedRows:
-    if asked.measure:
-        place = asked.table.place(asked.measure)
-        filled = [row for row in rows if row.values[place] is not None]
-        rows = sorted(filled, key=lambda row: _key(row, place), reverse=asked.descending)
-    return ComputedRows(tuple(rows), Decimal(len(rows)))
-
-
-def _key(row: TypedRow, place: int) -> tuple[Decimal, str]:
-    value = row.values[place]
-    if isinstance(value, date):
-        return Decimal(value.toordinal()), ""
-    return (value, "") if isinstance(value, Decimal) else (Decimal(), str(value))
-
-
-def _extreme(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
-    best = max if asked.operation == "most" else min
-    if not asked.measure:
-        place = asked.table.place(asked.group)
-        counts = Counter(row.cells[place] for row in rows if row.values[place] is not None)
-        if not counts:
-            return None
-        most = best(counts.values())
-        groups = sorted((str(name), Decimal(n)) for name, n in counts.items() if n == most)
-        named = {name for name, _ in groups}
-        return ComputedRows(
-            tuple(row for row in rows if row.cells[place] in named), groups=tuple(groups)
-        )
+def _find_extremes(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
+    """The rows with the highest or lowest figures: those with the last of them too."""
     place = asked.table.place(asked.measure)
-    filled = [row for row in rows if row.values[place] is not None]
-    if not filled:
+    filled = [row for row in rows if isinstance(row.values[place], (Decimal, date))]
+    if len(filled) < asked.limit:
         return None
-    end = best(_key(row, place) for row in filled)
-    chosen = tuple(row for row in filled if _key(row, place) == end)
-    figure = chosen[0].values[place]
-    if isinstance(figure, str):
-        return None
-    return ComputedRows(chosen, figure, empty=len(rows) - len(filled))
+    ordered = sorted(
+        filled, key=lambda row: _order(row.values[place]), reverse=asked.operation == "most"
+    )
+    last = ordered[asked.limit - 1].values[place]
+    kept = [row for n, row in enumerate(ordered) if n < asked.limit or row.values[place] == last]
+    figure = kept[0].values[place]
+    return ComputedRows(
+        tuple(kept), None if isinstance(figure, str) else figure, empty=len(rows) - len(filled)
+    )
 
 
-def _group_rows(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
+def _order(value: object) -> Decimal:
+    return Decimal(value.toordinal()) if isinstance(value, date) else Decimal(str(value))
+
+
+def _compute_groups(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
+    """The group with the most rows, or the largest sum; or the fewest, the smallest."""
     place = asked.table.place(asked.group)
     apart: dict[str, list[TypedRow]] = defaultdict(list)
     for row in rows:
-        if row.values[place] is not None:
-            apart[str(row.cells[place])].append(row)
-    figures: Mapping[str, Decimal | None] = {
-        name: _compute_figure(asked, own) for name, own in apart.items()
-    }
-    groups = tuple((name, item) for name, item in sorted(figures.items()) if item is not None)
-    return ComputedRows(tuple(rows), groups=groups) if len(groups) > 1 else None
-
-
-def _compute_figure(asked: TableQuestion, rows: Sequence[TypedRow]) -> Decimal | None:
-    if asked.operation == "count":
-        if not asked.different:
-            return Decimal(len(rows))
-        place = asked.table.place(asked.entity)
-        return Decimal(len({row.values[place] for row in rows} - {None}))
-    values = _figures(asked, rows)
-    if not values:
+        value = row.values[place]
+        if value is not None:
+            key = value.year if isinstance(value, date) else row.cells[place]
+            apart[str(key)].append(row)
+    figures = {name: Decimal(len(own)) for name, own in apart.items()}
+    if asked.measure:
+        values = {name: _figures(asked, own) for name, own in apart.items()}
+        figures = {name: sum(own, Decimal()) for name, own in values.items() if own}
+    if not figures:
         return None
-    total = sum(values, Decimal())
-    return total if asked.operation == "sum" else total / len(values)
+    end = (max if asked.operation == "commonest" else min)(figures.values())
+    groups = tuple(sorted((name, figure) for name, figure in figures.items() if figure == end))
+    chosen = [row for name, _ in groups for row in apart[name]]
+    return ComputedRows(tuple(chosen), groups=groups)
+
+
+def _compute_difference(asked: TableQuestion) -> ComputedRows | None:
+    """The difference of two averages, or of how many rows there are; both are the groups."""
+    parts = [select_rows(asked.table, [condition]) for condition in asked.conditions]
+    figures = [Decimal(len(rows)) for rows in parts]
+    if asked.measure:
+        values = [_figures(asked, rows) for rows in parts]
+        if not all(values):
+            return None
+        figures = [sum(own, Decimal()) / len(own) for own in values]
+    names = [", ".join(map(str, condition.values)) for condition in asked.conditions]
+    return ComputedRows(
+        tuple(row for rows in parts for row in rows), abs(figures[0] - figures[1]),
+        tuple(zip(names, figures, strict=True)),
+    )  # fmt: skip
 
 
 def agrees(asked: TableQuestion, found: ComputedRows, rows: Sequence[Sequence[str | None]]) -> bool:
     """Whether a query returned the same."""
-    if asked.operation == "list":
-        return len(rows) == len(found.rows)
-    if found.groups:
-        there = [(row[0], row[1]) for row in rows if row[0] is not None and row[1] is not None]
-        if asked.operation in ("most", "least") and not asked.measure:
-            there = [item for item in there if item[1] == there[0][1]]
-        return len(there) == len(found.groups) and all(
-            _plain(mine[0]) == _plain(theirs[0]) and is_equal(mine[1], theirs[1])
-            for mine, theirs in zip(found.groups, sorted(there), strict=True)
-        )
-    said = rows[0][0] if len(rows) == 1 and rows[0] else None
-    if said is None or found.figure is None:
+    match asked.operation:
+        case "list" | "cell":
+            return len(rows) == len(found.rows)
+        case "values":
+            return len(rows) == len(found.groups)
+        case "commonest" | "rarest":
+            there = [(row[0], row[1]) for row in rows if row[0] is not None and row[1] is not None]
+            best = sorted(item for item in there if is_equal(Decimal(item[1]), there[0][1]))
+            return len(best) == len(found.groups) and all(
+                _plain(mine[0]) == _plain(theirs[0]) and is_equal(mine[1], theirs[1])
+                for mine, theirs in zip(found.groups, best, strict=True)
+            )
+    said = rows[0][0] if rows and rows[0] else None
+    if said is None or found.figure is None or len(rows) != asked.limit:
         return False
     if isinstance(found.figure, date):
         return said == found.figure.isoformat()

@@ -25,6 +25,7 @@ def _run(tables: Sequence[QueriedTable], queries: Sequence[str]) -> list[QueryRe
     try:
         with closing(sqlite3.connect(":memory:")) as database:
             database.create_function("YEAR", 1, _year, deterministic=True)
+            database.create_function("MONTH", 1, _month, deterministic=True)
             for table in tables:
                 _load(database, table)
             return [_result(database, query) for query in queries]
@@ -34,6 +35,10 @@ def _run(tables: Sequence[QueriedTable], queries: Sequence[str]) -> list[QueryRe
 
 def _year(day: str | None) -> int | None:
     return int(day[:4]) if day else None
+
+
+def _month(day: str | None) -> int | None:
+    return int(day[5:7]) if day else None
 
 
 def _load(database: sqlite3.Connection, table: QueriedTable) -> None:

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from ragstone.language.quantities import COMMA_DECIMAL
 from ragstone.plugins.tables.cells import CellComputation
-from ragstone.plugins.tables.computation import DECIMALS, ComputedRows
-from ragstone.plugins.tables.reading_question import Condition, TableQuestion
+from ragstone.plugins.tables.computation import DECIMALS, ComputedRows, compute
+from ragstone.plugins.tables.table_question import Condition, TableQuestion
 from ragstone.retrieve.typed_table import MOST_DECIMALS
 
 SHOWN = 10
@@ -18,8 +18,6 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "rows_1": "1 row of the table “{table}” matches{where}",
         "rows": "{n} rows of the table “{table}” match{where}",
         "all_rows": "The table “{table}” has {n} rows",
-        "values": "; {entity} has {different} different values in them",
-        "different": "{entity} has {n} different values in the table “{table}”{where}",
         "sum": "The sum of {measure} over {n} rows of the table “{table}” is {figure}{where}",
         "cell": "{measure} is {figure} in the table “{table}”{where}",
         "average": "The average {measure} of {n} rows of the table “{table}” is {figure}{where}",
@@ -29,10 +27,18 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "least_date": "The earliest {measure} in the table “{table}” is {figure}{where}",
         "most_rows": "Most rows of the table “{table}” have the {group} {groups}{where}",
         "least_rows": "Fewest rows of the table “{table}” have the {group} {groups}{where}",
-        "by_count": "Rows of the table “{table}” by {group}{where}: {groups}",
-        "by_sum": "The sum of {measure} by {group} in the table “{table}”{where}: {groups}",
-        "by_average": "The average of {measure} by {group} in the table “{table}”{where}: {groups}",
-        "sorted": "The {n} rows of the table “{table}” by {measure}{where}",
+        "values": "{measure} has {n} different values in the table “{table}”{where}: {groups}",
+        "top": "The {n} highest {measure} in the table “{table}”{where}: {names}",
+        "bottom": "The {n} lowest {measure} in the table “{table}”{where}: {names}",
+        "largest_sum": "The {group} with most {measure} in “{table}” is {groups}{where}",
+        "smallest_sum": "The {group} with least {measure} in “{table}” is {groups}{where}",
+        "share": "For {figure} % of {among} rows of the table “{table}”{where}, {part}",
+        "difference": "The average {measure} in “{table}” differs by {figure}: {groups}",
+        "difference_rows": "The numbers of rows in “{table}” differ by {figure}: {groups}",
+        "between": "{column} is between {first} and {last}",
+        "empty_cell": "{column} is empty",
+        "denied": "{column} is not {values}",
+        "month": "the month of {column}",
         "empty": "; {empty} of the rows have no figure there",
         "totals": "; rows of totals are left out",
         "first": " (the first {shown} follow)",
@@ -47,8 +53,6 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "rows_1": "1 Zeile der Tabelle „{table}“ passt{where}",
         "rows": "{n} Zeilen der Tabelle „{table}“ passen{where}",
         "all_rows": "Die Tabelle „{table}“ hat {n} Zeilen",
-        "values": "; {entity} hat darin {different} verschiedene Werte",
-        "different": "{entity} hat in der Tabelle „{table}“ {n} verschiedene Werte{where}",
         "sum": "Die Summe von {measure} über {n} Zeilen der Tabelle „{table}“ ist {figure}{where}",
         "cell": "{measure} ist in der Tabelle „{table}“ {figure}{where}",
         "average": "{measure} ist im Durchschnitt von {n} Zeilen in „{table}“ {figure}{where}",
@@ -58,10 +62,18 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "least_date": "Der früheste Wert von {measure} in „{table}“ ist {figure}{where}",
         "most_rows": "Die meisten Zeilen der Tabelle „{table}“ haben {group} {groups}{where}",
         "least_rows": "Die wenigsten Zeilen der Tabelle „{table}“ haben {group} {groups}{where}",
-        "by_count": "Zeilen der Tabelle „{table}“ nach {group}{where}: {groups}",
-        "by_sum": "Die Summe von {measure} nach {group} in der Tabelle „{table}“{where}: {groups}",
-        "by_average": "Der Durchschnitt von {measure} nach {group} in „{table}“{where}: {groups}",
-        "sorted": "Die {n} Zeilen der Tabelle „{table}“ nach {measure}{where}",
+        "values": "{measure} hat in „{table}“ {n} verschiedene Werte{where}: {groups}",
+        "top": "Die {n} höchsten Werte von {measure} in „{table}“{where}: {names}",
+        "bottom": "Die {n} niedrigsten Werte von {measure} in „{table}“{where}: {names}",
+        "largest_sum": "{group} mit am meisten {measure}: {groups} („{table}“{where})",
+        "smallest_sum": "{group} mit am wenigsten {measure}: {groups} („{table}“{where})",
+        "share": "Für {figure} % von {among} Zeilen in „{table}“{where} gilt, dass {part}",
+        "difference": "{measure} unterscheidet sich in „{table}“ im Schnitt um {figure}: {groups}",
+        "difference_rows": "Die Zeilenzahlen in „{table}“ unterscheiden sich um {figure}: {groups}",
+        "between": "{column} zwischen {first} und {last} liegt",
+        "empty_cell": "{column} leer ist",
+        "denied": "{column} nicht {values} ist",
+        "month": "der Monat von {column}",
         "empty": "; {empty} der Zeilen haben dort keine Zahl",
         "totals": "; Summenzeilen sind nicht mitgezählt",
         "first": " (die ersten {shown} folgen)",
@@ -76,8 +88,6 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "rows_1": "表“{table}”中有 1 行符合{where}",
         "rows": "表“{table}”中有 {n} 行符合{where}",
         "all_rows": "表“{table}”共有 {n} 行",
-        "values": "；其中 {entity} 有 {different} 个不同的值",
-        "different": "表“{table}”中 {entity} 有 {n} 个不同的值{where}",
         "sum": "表“{table}”中 {n} 行的 {measure} 总和是 {figure}{where}",
         "cell": "表“{table}”中 {measure} 是 {figure}{where}",
         "average": "表“{table}”中 {n} 行的 {measure} 平均值是 {figure}{where}",
@@ -87,10 +97,18 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "least_date": "表“{table}”中 {measure} 的最早日期是 {figure}{where}",
         "most_rows": "表“{table}”中行数最多的 {group} 是 {groups}{where}",
         "least_rows": "表“{table}”中行数最少的 {group} 是 {groups}{where}",
-        "by_count": "表“{table}”按 {group} 的行数{where}：{groups}",
-        "by_sum": "表“{table}”按 {group} 的 {measure} 总和{where}：{groups}",
-        "by_average": "表“{table}”按 {group} 的 {measure} 平均值{where}：{groups}",
-        "sorted": "表“{table}”的 {n} 行按 {measure} 排序{where}",
+        "values": "表“{table}”中 {measure} 有 {n} 个不同的值{where}：{groups}",
+        "top": "表“{table}”中 {measure} 最大的 {n} 个值{where}：{names}",
+        "bottom": "表“{table}”中 {measure} 最小的 {n} 个值{where}：{names}",
+        "largest_sum": "表“{table}”中 {measure} 总和最大的 {group} 是 {groups}{where}",
+        "smallest_sum": "表“{table}”中 {measure} 总和最小的 {group} 是 {groups}{where}",
+        "share": "表“{table}”的 {among} 行中有 {figure} % 符合{part}{where}",
+        "difference": "表“{table}”中 {measure} 的平均值相差 {figure}：{groups}",
+        "difference_rows": "表“{table}”中的行数相差 {figure}：{groups}",
+        "between": "{column} 在 {first} 和 {last} 之间",
+        "empty_cell": "{column} 为空",
+        "denied": "{column} 不是 {values}",
+        "month": "{column} 的月份",
         "empty": "；其中 {empty} 行没有数值",
         "totals": "；合计行不计在内",
         "first": "（以下为前 {shown} 行）",
@@ -165,88 +183,122 @@ def describe_computation(item: CellComputation, language: str) -> str:
     )
 
 
+def describe_reading(asked: TableQuestion, language: str) -> str:
+    """The sentence that states what it comes to; empty where that is nothing."""
+    found = compute(asked)
+    return sentence(asked, found, language) if found else ""
+
+
 def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
     """The sentence that states what was computed."""
     texts = _TEXTS.get(language, _TEXTS["en"])
     count = len(found.rows)
     scale = next((c.scale for c in asked.table.columns if c.name == asked.measure), 0)
-    places = DECIMALS if asked.operation == "average" else scale if scale >= 0 else MOST_DECIMALS
+    exact = scale if scale >= 0 else MOST_DECIMALS
+    places = 2 if asked.operation == "share" else exact
+    if asked.operation in ("average", "difference") and asked.measure:
+        places = DECIMALS
     conditions = texts["and"].join(
-        _condition(condition, texts, language) for condition in asked.conditions
+        _condition(condition, texts, language)
+        for condition in asked.conditions
+        if asked.operation != "difference"
     )
+    named = [
+        _one_line(name) if asked.operation == "values"
+        else f"{_one_line(name)} ({_figure(item, places, language)})"
+        for name, item in found.groups[:SHOWN]
+    ]  # fmt: skip
+    names = _list_names(asked, found)
     said = texts[_form(asked, found)].format(
         table=_one_line(asked.table.title),
         n=_figure(
-            found.figure if asked.different and isinstance(found.figure, Decimal)
-            else Decimal(count), 0, language,
+            Decimal(len(found.groups) if asked.operation == "values" else count), 0, language
         ),
         where=texts["where"].format(conditions=conditions) if conditions else "",
-        entity=asked.entity,
         measure=asked.measure,
         group=asked.group,
         figure=_figure(found.figure, places, language),
-        groups=", ".join(
-            f"{_one_line(name)} ({_figure(item, places, language)})"
-            for name, item in found.groups[:SHOWN]
-        ),
-    )  # fmt: skip
-    if found.different not in (None, count) and not asked.different and not asked.group:
-        said += texts["values"].format(entity=asked.entity, different=found.different)
-    if asked.operation in ("most", "least") and asked.measure and asked.entity:
-        said += f" ({asked.entity}: {', '.join(_list_names(asked, found))})"
+        among=_figure(Decimal(found.among), 0, language),
+        part=_condition(asked.of_share, texts, language) if asked.of_share else "",
+        groups=", ".join(named),
+        names=", ".join(names),
+    )
+    if asked.operation in ("most", "least") and asked.limit == 1 and names:
+        said += f" ({_name_column(asked)}: {', '.join(names)})"
     if found.empty:
         said += texts["empty"].format(empty=found.empty)
     if asked.table.totals:
         said += texts["totals"]
-    if count > SHOWN and _shows_rows(asked):
+    if count > SHOWN:
         said += texts["first"].format(shown=SHOWN)
     return f"{said}{'。' if language == 'zh' else '.'}"
 
 
+def _name_column(asked: TableQuestion) -> str:
+    """The column that tells rows apart for readers: the first of texts, or the first."""
+    texts = [column for column in asked.table.columns if column.type == "text"]
+    unique = [column for column in texts if column.unique]
+    return (unique or texts or asked.table.columns)[0].name
+
+
 def _list_names(asked: TableQuestion, found: ComputedRows) -> list[str]:
-    place = asked.table.place(asked.entity)
+    place = asked.table.place(_name_column(asked))
     names = dict.fromkeys(_one_line(row.cells[place] or "") for row in found.rows[:SHOWN])
     return [name for name in names if name]
 
 
 def _form(asked: TableQuestion, found: ComputedRows) -> str:
-    if asked.operation in ("most", "least"):
-        if not asked.measure:
-            return f"{asked.operation}_rows"
-        return f"{asked.operation}_date" if isinstance(found.figure, date) else asked.operation
-    if asked.operation == "list":
-        return "sorted" if asked.measure else "rows_1" if len(found.rows) == 1 else "rows"
-    if asked.group:
-        return f"by_{asked.operation}"
-    if asked.operation == "count":
-        if asked.different:
-            return "different"
-        if not asked.conditions:
+    rows = len(found.rows)
+    match asked.operation:
+        case "most" | "least" if asked.limit > 1:
+            return "top" if asked.operation == "most" else "bottom"
+        case "most" | "least":
+            return f"{asked.operation}_date" if isinstance(found.figure, date) else asked.operation
+        case "commonest":
+            return "largest_sum" if asked.measure else "most_rows"
+        case "rarest":
+            return "smallest_sum" if asked.measure else "least_rows"
+        case "difference":
+            return "difference" if asked.measure else "difference_rows"
+        case "count" if not asked.conditions:
             return "all_rows"
-        return "rows_1" if len(found.rows) == 1 else "rows"
-    return "cell" if len(found.rows) == 1 else asked.operation
-
-
-def _shows_rows(asked: TableQuestion) -> bool:
-    return not asked.group
+        case "count" | "list" | "cell":
+            return "rows_1" if rows == 1 else "rows"
+        case "sum" | "average" if rows == 1:
+            return "cell"
+        case operation:
+            return operation
 
 
 def _condition(condition: Condition, texts: Mapping[str, str], language: str) -> str:
     values = [
-        _figure(v, 8, language, groups=not condition.year and not _is_year(v))
-        if isinstance(v, Decimal)
+        _figure(v, 8, language, groups=not condition.part and not _is_year(v))
+        if isinstance(v, (Decimal, date))
         else _one_line(v)
         for v in condition.values[:SHOWN]
     ]
-    column = texts["year"].format(column=condition.column) if condition.year else condition.column
-    form: str = "is" if condition.comparison == "in" else condition.comparison
-    if form in "<>" and isinstance(condition.values[0], Decimal) and _is_year(condition.values[0]):
-        form = f"year {form}"
-    return texts[form].format(column=column, values=texts["or"].join(values))
+    column = condition.column
+    if condition.part:
+        column = texts[condition.part].format(column=column)
+    either = texts["or"].join(values)
+    match condition.comparison:
+        case "in":
+            return texts["is"].format(column=column, values=either)
+        case "not in":
+            return texts["denied"].format(column=column, values=either)
+        case "empty":
+            return texts["empty_cell"].format(column=column)
+        case "between":
+            return texts["between"].format(column=column, first=values[0], last=values[1])
+        case comparison:
+            value = condition.values[0]
+            of_time = isinstance(value, date) or (isinstance(value, Decimal) and _is_year(value))
+            form = f"year {comparison}" if of_time and comparison in "<>" else comparison
+            return texts[form].format(column=column, values=values[0])
 
 
-def _is_year(value: Decimal) -> bool:
-    return value == int(value) and 1900 <= value <= 2100
+def _is_year(value: Decimal | date) -> bool:
+    return isinstance(value, Decimal) and value == int(value) and 1900 <= value <= 2100
 
 
 def _figure(value: Decimal | date | None, places: int, language: str, groups: bool = True) -> str:
@@ -270,7 +322,7 @@ def record(asked: TableQuestion, cells: Sequence[str | None]) -> str:
     wanted = {
         asked.measure,
         asked.group,
-        asked.entity,
+        _name_column(asked),
         *(condition.column for condition in asked.conditions),
     }
     kept = [
