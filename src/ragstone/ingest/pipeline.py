@@ -423,9 +423,10 @@ class Pipeline(DocumentChanges):
         except Conflict:
             await self._index.drop(collection)
             raise
+        shown = "mixed" if language in ("", "mul") else repr(language)
         tracker.note(
-            f"New collection {collection.name!r}: the text is "
-            f"{'mixed' if not language else repr(language)}, so {embedder.name} embeds it."
+            f"New collection {collection.name!r}: the text is {shown}, "
+            f"so {embedder.name} embeds it."
         )
         if said := explain_missing_late(collection, embedder, self._settings):
             tracker.note(said)
