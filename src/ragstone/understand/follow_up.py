@@ -58,7 +58,7 @@ ASKS = re.compile(
 
 _UNSPACED_ASKS = re.compile("什么|谁|哪|多少|怎|如何|几")
 
-_TOKEN = re.compile(r"\w+(?:['’]\w+)*")
+_TOKEN = re.compile(r"\w+(?:['’]\w+|(?<=\d)[.,]\d+)*")
 _DIGIT = re.compile(r"\d")
 _CHARACTER = re.compile(r"[\dA-Za-z]+|\w")
 _CLAUSE = re.compile(
