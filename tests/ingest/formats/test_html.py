@@ -89,6 +89,7 @@ def read_article(tmp_path: Path, amid: str, after: str = "") -> list[str]:
     return [block.text for block in parse(write(tmp_path, source), SETTINGS).blocks]
 
 
+PLACES = "<a id='i1'></a><a id='i2'></a><a id='i3'></a><a id='i4'></a><a id='i5'></a>"
 BOXED = "The lever under the seat opens the tank of the car."
 
 
@@ -98,7 +99,7 @@ BOXED = "The lever under the seat opens the tank of the car."
         f"<div class='sidebar'><p class='title'><b>NOTE</b> Fuel</p><div>{BOXED}</div></div>",
         f"<aside class='sidebar'><p class='sidebar-title'>Fuel</p><p>{BOXED}</p></aside>",
         f"<div class='sidebarblock'><div class='content'><p>{BOXED}</p></div></div>",
-        f"<div class='sidebar'><a id='i1'></a><a id='i2'></a><a id='i3'></a><p>{BOXED}</p></div>",
+        f"{PLACES}<div class='sidebar'>{PLACES}<p>{BOXED}</p></div>{PLACES}",
         f"<section class='callout sidebar'><h3>Fuel</h3><p>{BOXED}</p></section>",
     ],
     ids=["docbook", "sphinx", "asciidoctor", "with index entries", "callout"],

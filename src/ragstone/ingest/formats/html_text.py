@@ -248,7 +248,7 @@ def is_furniture(element: Any, tag: str) -> bool:
     return _is_empty_form(element) if tag == "form" else tag in _FURNITURE
 
 
-_BESIDE = 5
+_BESIDE = 20
 """Elements before a box, and after it, among which a paragraph is looked for."""
 
 
