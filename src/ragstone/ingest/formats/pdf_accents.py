@@ -35,7 +35,7 @@ def join_accents(characters: Sequence[Character]) -> list[Character]:
         item = characters[place]
         place += 1
         mark = _MARKS.get(item[1])
-        rest = characters[place : place + 2]
+        rest = characters[place : place + 2] if mark else ()
         if mark and rest and (letter := _join(rest[0], mark, item)):
             joined.append(letter)
             place += 1
