@@ -203,7 +203,7 @@ def _find_main_text(visible: list[Block], tree: Any) -> list[Block]:
         form.tag = "div"
         for field in list(form.iter("input", "select", "textarea")):
             replace_text(field, raw_text(field))
-    _plain_names(tree)
+    _clear_names(tree)
     text = (
         trafilatura.extract(
             lxml_html.tostring(tree, encoding="unicode"), include_comments=False, favor_recall=True
@@ -233,7 +233,7 @@ def _find_main_text(visible: list[Block], tree: Any) -> list[Block]:
     ]
 
 
-def _plain_names(tree: Any) -> None:
+def _clear_names(tree: Any) -> None:
     """Take the names from what trafilatura would leave out for them: a paragraph that begins with
     code, one amid places that links lead to, which it counts as links, and every sidebar."""
     for element in list(tree.iter("a", "code", "tt", "samp", "kbd", "aside", "div", "section")):
