@@ -17,11 +17,12 @@ WHOLE_SHARE = 1_000_000
 """Tokens of passages: more than the share of any window, which then decides."""
 
 PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
-    # chat-core 4.6, 10.1, 11.1 and 13.1; the cache keeps searches for 15 minutes. A model that
+    # chat-core 4.6, 7.4, 10.1, 11.1 and 13.1; the cache keeps searches for 15 minutes. A model that
     # fails is an error there, in step 9 of the query pipeline, and in VoiceHelper's failure paths.
     "chat_core": {
         "llm.temperature": 0.2,
         "llm.max_tokens": 10_000,
+        "llm.decides": ("intent", "faq", "sentences"),
         "llm.fallback": "none",
         "cache.default_ttl_seconds": 900.0,
         "stages.recall.external": True,
