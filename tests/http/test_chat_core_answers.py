@@ -409,6 +409,9 @@ async def test_given_a_knowledge_base_that_fails_then_404_is_nothing_and_else_we
         events = await heard(http, QUESTION, room_id="")
         assert "The local index answers instead." in str(said(events, "step"))
         assert events[-1]["references"][0]["metadatas"]["file_name"] == "lantern-3-manual.md"
+        events = await heard(http, QUESTION, room_id="", collection_name="kac_law")
+        assert events[-1]["references"] == []
+        assert "do not hold an answer" in events[-1]["final_response"]
 
 
 @pytest.mark.conforms("chat-core", "7.4", "Of 100 passages only those used are references")
@@ -568,10 +571,11 @@ async def test_given_a_reply_that_is_cut_then_its_tokens_are_counted_and_kept(
 
 
 @pytest.mark.conforms("chat-core", "11.1", "Query rewrite failure: the question as it was asked")
+@pytest.mark.parametrize("name", [NAME, "llama3.2:1b", "unknown"])
 async def test_given_a_rewrite_that_fails_then_the_question_itself_is_searched(
-    with_model: Server,
+    with_model: Server, name: str
 ) -> None:
-    http, model = await with_model.start(name=NAME), a_model(with_model)
+    http, model = await with_model.start(name=name), a_model(with_model)
     await heard(http, "Which part is the Heating jacket for?")
     # The second leans on what was said before, and nobody makes a question of its own of it.
     questions = {
