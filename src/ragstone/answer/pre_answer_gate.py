@@ -49,12 +49,12 @@ GATE_SECONDS = 5.0
 """What looking may take; then the chat model is asked."""
 
 COMPARED = 0.35
-"""Likeness of a FAQ's question from which the chat model is asked whether it asks the same: of 20
+"""Likeness of a FAQ's question from which the chat model is asked whether it asks the same: of 22
 paraphrases in English, German and Chinese none has less."""
 
 MAX_COMPARED = 5
 MAX_QUESTION_CHARS = 300
-"""What the chat model compares a question with: so many of a FAQ's, none of them longer."""
+"""What the chat model compares: so many questions of a FAQ, and none that is longer."""
 
 REPLY_TOKENS = 20
 
@@ -66,10 +66,11 @@ async def answer_without_model(turn: Turn, adapters: Adapters, compares_faqs: bo
 
     A FAQ passage that holds the very question is answered with its own words. With `compares_faqs`
     one that asks it in other words is too: the chat model says whether it does, since neither
-    likeness nor the reader tells "cancel" from "return". Where the extractive
-    answerer is all but sure that the passages hold nothing of the kind, the answer is the refusal:
-    only for questions of fact in the passages' own language, and not where the chat model graded
-    the passages itself.
+    likeness nor the reader tells "cancel" from "return".
+
+    Where the extractive answerer is all but sure that the passages hold nothing of the kind, the
+    answer is the refusal: only for questions of fact in the passages' own language, and not where
+    the chat model graded the passages itself.
     """
     known = adapters.answerable
     if known is None or not turn.passages:
@@ -161,7 +162,7 @@ async def _judge_faqs(
     if not entries:
         return turn, None
     lines = [f"{number}. {pair.question}" for number, (_, pair) in enumerate(entries, start=1)]
-    asked = fence_text("question", turn.question[:MAX_QUESTION_CHARS])
+    asked = fence_text("question", turn.question)
     text = "\n".join([asked, fence_text("faq", "\n".join(lines))])
     rules = await prompt(turn, adapters, "same_question")
     said = await judge.complete(rules, text, REPLY_TOKENS)
@@ -174,7 +175,9 @@ async def _judge_faqs(
 
 async def _alike_faqs(turn: Turn, adapters: Adapters) -> list[tuple[Passage, FaqEntry]]:
     """The FAQ entries that may ask the same in other words, the most alike first."""
-    if turn.passages[0].hit.chunk.kind != FAQ or turn.subqueries or turn.collection is None:
+    if turn.passages[0].hit.chunk.kind != FAQ or turn.subqueries:
+        return []
+    if len(turn.question) > MAX_QUESTION_CHARS:
         return []
     marks = _marks(turn.question)
     found = [
