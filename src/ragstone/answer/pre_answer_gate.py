@@ -169,8 +169,9 @@ async def _judge_faqs(
     turn = replace(turn, usage=turn.usage + said.usage)
     reply = json_answer(said.text)
     same = reply.get("same") if isinstance(reply, dict) else None
-    sure = type(same) is int and 0 < same <= len(entries)
-    return turn, entries[same - 1] if sure else None
+    if type(same) is not int or not 0 < same <= len(entries):
+        return turn, None
+    return turn, entries[same - 1]
 
 
 async def _alike_faqs(turn: Turn, adapters: Adapters) -> list[tuple[Passage, FaqEntry]]:
