@@ -69,7 +69,7 @@ async def test_given_hits_then_they_are_numbered_while_they_fit() -> None:
     hits = tuple(a_hit(f"passage {i} " + "word " * 50, document_id=f"d{i}") for i in range(5))
     step, events = await ran(Assemble(context_tokens=120), Turn(Ask("q"), hits=hits))
     assert [p.number for p in step.turn.passages] == [1, 2]
-    assert events == [Sources(step.turn.passages)]
+    assert events == [Sources(step.turn.passages, len(hits))]
 
 
 @pytest.mark.conforms("RAG engine v1", "Context builder", "The first passage is cut, not dropped")

@@ -9,8 +9,9 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
-from ragstone.retrieve.rerankers import reading
-from ragstone.retrieve.rerankers.reading import BATCH, ReadingReranker
+from ragstone.retrieve.rerankers import in_time
+from ragstone.retrieve.rerankers.in_time import BATCH
+from ragstone.retrieve.rerankers.reading import ReadingReranker
 
 COLLECTION = Collection("default", "default", "minilm", "m/1", 384, "en")
 
@@ -62,7 +63,7 @@ async def test_a_slow_machine_reads_the_best_and_the_others_keep_their_places(
     monkeypatch: pytest.MonkeyPatch, seconds: float, batches: int
 ) -> None:
     reader = SlowReader(seconds)
-    monkeypatch.setattr(reading, "time", reader)
+    monkeypatch.setattr(in_time, "time", reader)
     chunks = [a_chunk(number, "A full battery lasts 31 days.") for number in range(50)]
     judged = await ReadingReranker(reader, 0.7).judge(COLLECTION, "How long?", chunks)
     read = min(50, batches * BATCH)

@@ -20,7 +20,9 @@ from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.records import Collection
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Said
+from ragstone.retrieve.rerankers import in_time
 from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
+from ragstone.retrieve.rerankers.in_time import BATCH
 from ragstone.retrieve.rerankers.listwise import ListwiseReranker, parse_ranking
 from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.settings import RerankSettings, Settings
@@ -54,6 +56,27 @@ async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path
     assert together.tolist() == pytest.approx(alone)
     long = [a_chunk("sea " * 25_000), *CHUNKS]
     assert np.isfinite((await model.judge(COLLECTION, QUESTION * 300, long)).scores).all()
+    await model.aclose()
+
+
+@pytest.mark.conforms("V5", "5. Grade Documents", "A slow cross-encoder keeps the best so far")
+async def test_given_a_slow_cross_encoder_then_the_best_candidates_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowClock:
+        """Four seconds pass from each look at it to the next."""
+
+        now = 0.0
+
+        def monotonic(self) -> float:
+            self.now += 4.0
+            return self.now
+
+    model = await a_cross_encoder(a_scorer(tmp_path))
+    monkeypatch.setattr(in_time, "time", SlowClock())
+    judged = await model.judge(COLLECTION, QUESTION, [*CHUNKS, *[a_chunk("Ships sail.")] * 47])
+    assert np.flatnonzero(~np.isnan(judged.scores)).tolist() == list(range(4 * BATCH))
+    assert int(np.nanargmax(judged.scores)) == 1
     await model.aclose()
 
 

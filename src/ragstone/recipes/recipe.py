@@ -358,6 +358,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         holds=holds,
         thinks={"maximum": "at length", "enhanced": "always"}.get(level, "asked"),
         tells_thoughts=not holds,
+        compares_faqs="faq" in settings.llm.decides,
         stands_by=settings.llm.fallback == "extractive",
     )
     yield Structured(timeout=timeout, holds=holds)

@@ -49,6 +49,8 @@ class Retrieve(Stage):
             except IndexUnavailable as error:
                 await emit(Note(self.name, f"{error} The local index answers instead."))
         collection = await find_collection(adapters.catalog, ask)
+        if collection is None and adapters.external_retriever:
+            return Step(turn, "nothing", "the collection is the service's alone")
         if collection is None:
             raise UnknownCollection(ask.collection)
         least = _least_dense_weight(turn, collection, adapters)

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, SecretStr
 
 from ragstone.settings.section import Seconds, Section, split
 
-Decision = Literal["intent", "complexity", "documents", "sentences"]
+Decision = Literal["intent", "complexity", "documents", "faq", "sentences"]
 Decisions = Annotated[tuple[Decision, ...], BeforeValidator(split)]
 
 
@@ -127,6 +127,7 @@ class LlmSettings(StandbySettings):
         "a short call: intent, the kind of question where rules and examples are unsure; "
         "complexity, how complex it is, instead of patterns; documents, at enhanced and maximum "
         "whether it is about the conversation and needs none, where no fixed phrase says so; "
+        "faq, whether one of a FAQ asks the same in other words, as in chat-core's document; "
         "sentences, the verdict on those of which the comparison is unsure.",
     )
 

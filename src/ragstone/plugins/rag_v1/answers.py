@@ -272,9 +272,9 @@ class GenerateStream(_Growing):
     def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
         match event:
-            case Sources(passages):
+            case Sources(passages, found):
                 self._empty = not passages
-                return self._context(len(passages))
+                return self._context(max(found, len(passages)))
             case Token():
                 return [*self._context(0), *_chunk(self._markers.feed(self._token_text(event)))]
             case Done(turn):

@@ -11,6 +11,7 @@ from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.models.named.pair_models import PairModel, relevance
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Judgement, Vectors
+from ragstone.retrieve.rerankers.in_time import score_in_time
 from ragstone.settings import RerankSettings
 
 SETTING = "RERANK__MODEL"
@@ -41,8 +42,13 @@ class CrossEncoder:
     ) -> Judgement:
         pairs = [(question, chunk.searchable) for chunk in chunks]
         loop = asyncio.get_running_loop()
-        scores = await loop.run_in_executor(self._thread, self._scores, pairs)
-        return Judgement(scores, self._settings.weight, "question and passage read together")
+
+        async def score(batch: slice) -> Vectors:
+            return await loop.run_in_executor(self._thread, self._scores, pairs[batch])
+
+        scores, done = await score_in_time(len(pairs), score)
+        reason = f"{done} of {len(pairs)} passages read together with the question"
+        return Judgement(scores, self._settings.weight, reason)
 
     async def aclose(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
