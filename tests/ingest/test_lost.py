@@ -52,7 +52,7 @@ async def a_server(stack: AsyncExitStack, url: str, folder: Path, index: str) ->
     await catalog.at_index(index)
     edge = EdgeIndex(folder.parent / index)
     stack.push_async_callback(edge.aclose)
-    pipeline = Pipeline(edge, catalog, OneEmbedder(), IngestSettings(parse_processes=1))
+    pipeline = Pipeline(edge, catalog, OneEmbedder(), IngestSettings())
     stack.push_async_callback(pipeline.aclose)
     folder.mkdir()
     return Server(folder, catalog, pipeline)

@@ -43,9 +43,9 @@ async def a_cross_encoder(folder: Path, **changes: Any) -> CrossEncoder:
 
 @pytest.mark.conforms("V5", "Flow 5", "A cross-encoder reranks (RERANK__MODEL)")
 async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path) -> None:
-    model = await a_cross_encoder(a_scorer(tmp_path), weight=0.6)
+    model = await a_cross_encoder(a_scorer(tmp_path))
     judged = await model.judge(COLLECTION, QUESTION, CHUNKS)
-    assert judged.weight == 0.6
+    assert judged.weight == 0.7
     assert int(np.argmax(judged.scores)) == 1
     assert np.all((judged.scores >= 0) & (judged.scores <= 1))
     many = [a_chunk(f"{i} " + "sea " * i) for i in range(20)]
@@ -187,14 +187,14 @@ class Ranking:
 
 async def test_given_a_chat_model_then_its_order_becomes_scores_and_its_tokens_count() -> None:
     model = Ranking("[2] > [3]")
-    judged = await ListwiseReranker(model, 0.5).judge(COLLECTION, QUESTION, CHUNKS)
+    judged = await ListwiseReranker(model).judge(COLLECTION, QUESTION, CHUNKS)
     assert np.argsort(-judged.scores).tolist() == [1, 2, 0]
-    assert (judged.weight, judged.usage) == (0.5, Usage(10, 5, 1))
+    assert (judged.weight, judged.usage) == (0.7, Usage(10, 5, 1))
     assert "Whales sing" in model.asked[0]
 
 
 async def test_given_a_chat_model_that_ranks_nothing_then_the_order_stands() -> None:
-    judged = await ListwiseReranker(Ranking("I cannot."), 0.5).judge(COLLECTION, "q", CHUNKS)
+    judged = await ListwiseReranker(Ranking("I cannot.")).judge(COLLECTION, "q", CHUNKS)
     assert judged.weight == 0
 
 

@@ -61,14 +61,14 @@ class ConfiguredEmbedders:
 
     def __init__(self, settings: EmbeddingSettings, models: NamedModels | None = None) -> None:
         self._models = models or NamedModels()
-        self._english = MiniLm(settings.threads)
+        self._english = MiniLm()
         own = self._make_embedders(settings)
         self._multilingual = own.get("multilingual")
         # One instance, so that 220 MB are in memory once.
         self._e5 = (
             self._multilingual
             if isinstance(self._multilingual, MultilingualE5)
-            else MultilingualE5(settings.threads)
+            else MultilingualE5()
         )
         self._bridge = Bridge(self._multilingual) if self._multilingual else None
         self._own = list(own.values())
@@ -89,7 +89,7 @@ class ConfiguredEmbedders:
                 f"EMBEDDING__LATE_MODEL is {name!r}: use a ColBERT model's folder, package:NAME or "
                 "OWNER/NAME."
             )
-        return ColbertModel(name, self._models, settings.threads)
+        return ColbertModel(name, self._models)
 
     def _make_embedders(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
         """The embedders of the settings by their names at the extension point."""
@@ -162,11 +162,11 @@ class ConfiguredEmbedders:
 
 
 def _minilm(settings: EmbeddingSettings) -> Embedder:
-    return MiniLm(settings.threads)
+    return MiniLm()
 
 
 def _multilingual(settings: EmbeddingSettings) -> Embedder:
-    return MultilingualE5(settings.threads)
+    return MultilingualE5()
 
 
 def _server(settings: EmbeddingSettings) -> Embedder:

@@ -43,15 +43,13 @@ def _build_reading(found: Inference) -> PairReading:
     )
 
 
-def open_configured_reader(
-    settings: ReaderSettings, models: NamedModels, threads: int = 0
-) -> PairReader:
+def open_configured_reader(settings: ReaderSettings, models: NamedModels) -> PairReader:
     """The bundled reader, or the model that is named, which is opened and tried at once; raises
     ConfigError, ModelUnavailable."""
     if not settings.model:
-        return LocalReader(threads=threads)
+        return LocalReader()
     folder = Path(settings.model).expanduser()
     if (folder / CARD).is_file():
-        return LocalReader.load(folder, threads)
-    model = NliModel("READER__MODEL", settings.model, models, threads)
-    return InferenceReader(model, LocalReader(threads=threads))
+        return LocalReader.load(folder)
+    model = NliModel("READER__MODEL", settings.model, models)
+    return InferenceReader(model, LocalReader())

@@ -393,7 +393,7 @@ def guard(settings: Settings) -> Guard:
 def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "service"}
-    behind |= {"statistics", "log", "telemetry", "dialects", "auth", "limits", "jobs"}
+    behind |= {"statistics", "log", "telemetry", "dialects", "auth", "limits"}
     added = [(name, STAGES[name].package) for name in added_stage_names()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()

@@ -12,11 +12,14 @@ from ragstone.ports import Adapters, Judgement
 from ragstone.retrieve.penalties import score_share
 from ragstone.retrieve.subject import respect_subject
 
+RERANKER_WEIGHT = 0.7
+"""The share of the score for a model that reads question and passage together. The rest stays with
+the search, as no model is better on every kind of text; late interaction has a share of its own."""
+
 
 class Rerank(Stage):
     """Blends the reranker's scores with the fused ones, as much as the reranker trusts itself.
 
-    A reranker alone is not better on every kind of text, so the fused score always keeps a share.
     Then passages about something else than the question names are left out or lowered (`subject`).
     Where the reranker or that fails, the other one does its part.
     """

@@ -15,7 +15,7 @@ from ragstone.language.similar_names import find_similar
 from ragstone.language.templates import check_prompt
 from ragstone.registry import PLUGINS_OFF
 from ragstone.settings.added import ADDED_SECTIONS, aliases_by_name
-from ragstone.settings.aliases import current_key
+from ragstone.settings.aliases import REMOVED, current_key
 from ragstone.settings.all import Settings, complete_settings
 from ragstone.settings.environment import Variables, dotenv, environment
 from ragstone.settings.names import nest_values, ours, variable
@@ -122,8 +122,10 @@ def _similar_name(name: str) -> str:
     return next(iter(find_similar(name.lower(), [*_keys(), *aliases_by_name()], 1)), "")
 
 
-def refuse_switched_off(name: str) -> None:
-    """Raise ConfigError for a setting of a plugin that is switched off."""
+def refuse_absent(name: str) -> None:
+    """Raise ConfigError for a setting that was removed, or of a plugin that is switched off."""
+    if name in REMOVED:
+        raise ConfigError(f"There is no setting {variable(name)} any more. {REMOVED[name]}")
     first, _, inside = name.partition(".")
     off = ADDED_SECTIONS.switched_off.get(first)
     if off and inside in off.load().model_fields:
@@ -135,7 +137,7 @@ def refuse_switched_off(name: str) -> None:
 
 def _is_known(name: str) -> bool:
     """Whether a name is in a known section, or is a setting; pydantic checks the rest."""
-    refuse_switched_off(name)
+    refuse_absent(name)
     first, dot, _ = name.partition(".")
     return first in _sections() if dot else name in complete_settings().model_fields
 

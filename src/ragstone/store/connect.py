@@ -38,7 +38,7 @@ def backend(settings: StateSettings, data: Path) -> Backend:
         raise ConfigError(
             "STATE__URL needs the PostgreSQL client: pip install 'ragstone[postgres]'."
         ) from error
-    return Postgres(settings.url, settings.password.get_secret_value())
+    return Postgres(settings.url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ class Route(Stage):
         False, description="Whether complexity decides, not the level alone."
     )
 
+    reranked: int = Field(0, ge=0, description="Candidates compared again; 0 as the plan says.")
+
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
 
     sums_up: bool = Field(
@@ -99,6 +101,8 @@ class Route(Stage):
         asks = self.asks_model or (self.analyses_preferred and ask.prefer is not None)
         analysis, usage = await analyse_question(turn, adapters, asks)
         plan, why = self._base_plan(ask, analysis, turn.intent)
+        if self.reranked:
+            plan = replace(plan, reranked=self.reranked)
         if self.widens:
             plan = _with_hints(plan, ask, turn.intent)
         if self.rewrites_complex and plan.rewrite == "auto":

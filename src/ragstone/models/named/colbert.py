@@ -64,10 +64,10 @@ class Colbert:
     may be called from several.
     """
 
-    def __init__(self, name: str, models: NamedModels, threads: int = 0) -> None:
+    def __init__(self, name: str, models: NamedModels) -> None:
         place = models.find(SETTING, name)
         self.layout = read_layout(SETTING, place)
-        self._model = TextModel(self.layout, threads)
+        self._model = TextModel(self.layout)
         # For the marker.
         self._model.leave_room(1)
         self.config = _config(self.layout, place, self._model.token_id)

@@ -141,7 +141,7 @@ class NamedEmbedder:
     def _open(self) -> None:
         place = self._models.find(SETTING, self._settings.model)
         layout = read_layout(SETTING, place)
-        model = TextModel(layout, self._settings.threads)
+        model = TextModel(layout)
         self._pooler = pooler(layout, self._settings, model.tried)
         self._model = model
         # The ONNX file need not say how long its vectors are.

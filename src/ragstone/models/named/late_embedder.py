@@ -26,10 +26,9 @@ RECENT = 32
 class ColbertModel:
     """The model and its threads, which several embedders share. `connect` opens it."""
 
-    def __init__(self, name: str, models: NamedModels, threads: int = 0) -> None:
+    def __init__(self, name: str, models: NamedModels) -> None:
         self._name = name
         self._models = models
-        self._threads = threads
         self._bulk = ThreadPoolExecutor(1, thread_name_prefix="colbert-passages")
         self._quick = ThreadPoolExecutor(1, thread_name_prefix="colbert-queries")
         self._opened: Colbert | None = None
@@ -39,7 +38,7 @@ class ColbertModel:
         cannot be reached."""
 
         def open_model() -> Colbert:
-            return Colbert(self._name, self._models, self._threads)
+            return Colbert(self._name, self._models)
 
         self._opened = await asyncio.get_running_loop().run_in_executor(self._quick, open_model)
 

@@ -21,11 +21,11 @@ class PairModel:
     `outputs` is how many numbers a pair gets.
     """
 
-    def __init__(self, setting: str, name: str, models: NamedModels, threads: int = 0) -> None:
+    def __init__(self, setting: str, name: str, models: NamedModels) -> None:
         place = models.find(setting, name)
         self.layout = read_layout(setting, place)
         self.name = place.name
-        self.model = TextModel(self.layout, threads, pairs=True)
+        self.model = TextModel(self.layout, pairs=True)
         self._output = _output(self.layout, self.model)
         self.outputs = self.logits([("museum", "The museum opens at nine.")]).shape[1]
 
@@ -174,8 +174,8 @@ class NliLabels:
 class NliModel:
     """Opened and tried when it is made. Raises ConfigError, ModelUnavailable."""
 
-    def __init__(self, setting: str, name: str, models: NamedModels, threads: int = 0) -> None:
-        self._pairs = PairModel(setting, name, models, threads)
+    def __init__(self, setting: str, name: str, models: NamedModels) -> None:
+        self._pairs = PairModel(setting, name, models)
         self.name = self._pairs.name
         self.labels = NliLabels.read(self._pairs.layout, self._pairs.outputs)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="nli")

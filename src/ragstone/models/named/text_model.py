@@ -64,10 +64,10 @@ class TextModel:
     Raises ConfigError for what is no such model.
     """
 
-    def __init__(self, layout: ModelLayout, threads: int = 0, pairs: bool = False) -> None:
+    def __init__(self, layout: ModelLayout, pairs: bool = False) -> None:
         self.layout = layout
         self._tokenizer = _tokenizer(layout)
-        self._session = _session(layout, threads)
+        self._session = _session(layout)
         self._inputs = {entry.name: TYPES.get(entry.type) for entry in self._session.get_inputs()}
         self._outputs = [output.name for output in self._session.get_outputs()]
         self._check_inputs()
@@ -211,9 +211,9 @@ def _tokenizer(layout: ModelLayout) -> Any:
     return tokenizer
 
 
-def _session(layout: ModelLayout, threads: int) -> Any:
+def _session(layout: ModelLayout) -> Any:
     try:
-        return open_session(layout.place.path, threads)
+        return open_session(layout.place.path)
     except Exception as error:
         raise ConfigError(
             f"{layout.setting}: {layout.place.path} cannot be opened ({_format_error(error)}). "

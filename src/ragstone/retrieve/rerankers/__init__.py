@@ -59,7 +59,7 @@ def _endpoint(parts: RerankerParts) -> Reranker:
 def _listwise(parts: RerankerParts) -> Reranker:
     if parts.chat is None:
         raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
-    return ListwiseReranker(parts.chat, parts.settings.weight, parts.templates)
+    return ListwiseReranker(parts.chat, parts.templates)
 
 
 RERANKERS: Registry[Reranker] = Registry(

@@ -11,6 +11,7 @@ from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.models.named.pair_models import PairModel, relevance
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Judgement, Vectors
+from ragstone.retrieve.rerank import RERANKER_WEIGHT
 from ragstone.settings import RerankSettings
 
 SETTING = "RERANK__MODEL"
@@ -42,7 +43,7 @@ class CrossEncoder:
         pairs = [(question, chunk.searchable) for chunk in chunks]
         loop = asyncio.get_running_loop()
         scores = await loop.run_in_executor(self._thread, self._scores, pairs)
-        return Judgement(scores, self._settings.weight, "question and passage read together")
+        return Judgement(scores, RERANKER_WEIGHT, "question and passage read together")
 
     async def aclose(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -9,6 +9,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Judgement, Pair, PairReader
+from ragstone.retrieve.rerank import RERANKER_WEIGHT
 
 BATCH = 10
 """Passages that are read at a time."""
@@ -23,9 +24,8 @@ class ReadingReranker:
 
     name = "reader"
 
-    def __init__(self, reader: PairReader, weight: float) -> None:
+    def __init__(self, reader: PairReader) -> None:
         self._reader = reader
-        self._weight = weight
 
     async def judge(
         self,
@@ -43,7 +43,7 @@ class ReadingReranker:
                 scores[done] = item.answers if item.readable else np.nan
                 done += 1
         reason = f"{done} of {len(pairs)} passages read together with the question"
-        return Judgement(scores, self._weight, reason)
+        return Judgement(scores, RERANKER_WEIGHT, reason)
 
     async def aclose(self) -> None:
         """The reader is closed by who opened it."""

@@ -252,7 +252,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[RagstoneError], str], ...] = (
     (
         ("28P01", "28000", "authentication failed", "no password supplied", "no pg_hba.conf"),
         StateUnavailable,
-        "The database {} refuses user or password. Check STATE__URL and STATE__PASSWORD.",
+        "The database {} refuses user or password. Check STATE__URL and PGPASSWORD.",
     ),
     (
         ("3D000", "does not exist"),
