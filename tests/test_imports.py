@@ -13,7 +13,7 @@ LAYERS = (
     {"settings", "service", "engine"},
     {"models", "index", "store", "guard", "verify", "cache", "telemetry", "jobs"},
     {"reader", "retrieve", "understand", "access"},
-    {"answer", "knowledge"},
+    {"answer"},
     {"conversation", "ingest"},
     {"recipes", "backup"},
     {"local"},

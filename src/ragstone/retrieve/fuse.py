@@ -1,15 +1,12 @@
 """Makes one ranking of the candidates."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import ClassVar
-
-from pydantic import Field
+from dataclasses import dataclass, replace
 
 from ragstone.core.chunk import MADE, Chunk
 from ragstone.core.document import STRUCK
 from ragstone.core.turn import Hit, RankedList, Turn
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Step
 from ragstone.language.edition_names import asks_what_was
 from ragstone.language.language import detect
 from ragstone.language.words import content_word_set
@@ -28,21 +25,18 @@ FOREIGN = 0.9
 answer equally, the one in the question's language comes first."""
 
 
-class Fuse(Stage):
+@dataclass(frozen=True, slots=True)
+class ListFusion:
     """Fuses the lists, raises chunks whose title speaks of the question, and lowers kinds that
     rarely answer."""
 
-    name: ClassVar[str] = "fuse"
-    needs: ClassVar[frozenset[str]] = frozenset({"plan", "lists", "chunks"})
-    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
-    searches: ClassVar[bool] = True
+    rrf_k: int
+    """Damping of ranks where lists are fused by rank."""
+    title_boost: float
+    """Share added to the score when the title says it all."""
 
-    rrf_k: int = Field(30, ge=1, description="Damping of ranks where lists are fused by rank.")
-    title_boost: float = Field(
-        0.0, ge=0, le=100, description="Share added to the score when the title says it all."
-    )
-
-    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+    async def run(self, turn: Turn, adapters: Adapters) -> Step:
+        """The part of the stage `retrieve` that does so."""
         plan = turn.plan
         weights = replace(base(plan, turn.feedback, turn.parts), rrf_k=self.rrf_k)
         scores = fuse(turn.lists, weights)

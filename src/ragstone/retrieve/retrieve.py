@@ -7,16 +7,19 @@ from dataclasses import replace
 from itertools import chain
 from typing import ClassVar
 
+from pydantic import Field
+
 from ragstone.core.errors import IndexUnavailable, UnknownCollection
 from ragstone.core.events import Note
 from ragstone.core.foreign_passages import keep_best
 from ragstone.core.records import Collection
 from ragstone.core.turn import IN_ORDER, RankedList, Scored, Turn
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, run_part
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, Retriever, find_collection
 from ragstone.retrieve.documents_saying import documents_saying
+from ragstone.retrieve.fuse import ListFusion
 from ragstone.retrieve.searching import (
     CollectionCandidates,
     Searching,
@@ -38,10 +41,21 @@ class Retrieve(Stage):
 
     name: ClassVar[str] = "retrieve"
     needs: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
-    gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks", "notes"})
+    gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks", "hits", "notes"})
     searches: ClassVar[bool] = True
 
+    rrf_k: int = Field(30, ge=1, description="Damping of ranks where lists are fused by rank.")
+    title_boost: float = Field(
+        0.0, ge=0, le=100, description="Share added to the score when the title says it all."
+    )
+
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        step = await self._collect(turn, adapters, emit)
+        work = ListFusion(self.rrf_k, self.title_boost).run(step.turn, adapters)
+        fused = await run_part(self, "fuse", step.turn, work, fails="closed")
+        return replace(step, turn=fused.turn)
+
+    async def _collect(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask, plan = turn.ask, turn.plan
         if adapters.external_retriever:
             try:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import product, takewhile
 
 from ragstone.language.language import detect
+from ragstone.language.mentions import names
 from ragstone.language.words import STOPWORDS, content_words, word_lists
 from ragstone.ports import Embedder
-from ragstone.understand.mentions import names
 from ragstone.understand.politeness import plain
 from ragstone.understand.small_talk import match_small_talk
 

@@ -7,7 +7,17 @@ from pydantic import Field
 
 from ragstone.core.errors import InputError
 from ragstone.core.intent import Analysis, Intent, IntentName
-from ragstone.core.turn import IN_ORDER, Ask, Level, Mode, Plan, SearchOptions, Strategy, Turn
+from ragstone.core.turn import (
+    IN_ORDER,
+    PLAIN,
+    Ask,
+    Level,
+    Mode,
+    Plan,
+    SearchOptions,
+    Strategy,
+    Turn,
+)
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 from ragstone.understand.complexity import analyse_question
@@ -46,9 +56,6 @@ LIMITS = (
 
 PRECISE_DENSE = 0.8
 """Meaning's share where the mode is precise, as the chat-core document searches for it."""
-
-PLAIN = frozenset({"dense", "bm25", "sequential"})
-"""Strategies whose order is left alone."""
 
 Decided = tuple[Plan, str]
 """A plan, and why it is so."""

@@ -18,20 +18,16 @@ from collections.abc import Collection as Several
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, Literal
-
-from pydantic import Field
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import CURRENT_TEXT, And
 from ragstone.core.records import Collection
-from ragstone.core.turn import Hit, Turn
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.core.turn import PLAIN, Hit, Turn
+from ragstone.engine.stage import Step
+from ragstone.language.mentions import names
 from ragstone.language.words import STOPWORDS, inverse_document_frequency, words
 from ragstone.ports import Adapters, Search
 from ragstone.retrieve.searching import visible
-from ragstone.understand.mentions import names
-from ragstone.understand.route import PLAIN
 
 NAMED = 0.35
 """What a passage gains whose title the question says, by the best score."""
@@ -41,6 +37,12 @@ ABOUT, UNSAID, RARE = 0.54, 1.2, 0.36
 says all that is unsaid; and that alone holds the name. Flat around these values
 (`benchmarks/results/notes.md`)."""
 
+KEPT = 3
+"""The best passages that keep their places."""
+
+MAX_FOUND = 8
+"""Passages looked at for each that is followed."""
+
 MOST_NAMES = 16
 """Names that are followed from one passage."""
 
@@ -48,23 +50,16 @@ _BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 """What tells things of one name apart at the end of a title."""
 
 
-class MultiHop(Stage):
+@dataclass(frozen=True, slots=True)
+class MultiHop:
     """Looks for what the best passages name and the question does not, and raises passages that say
     what is still unsaid."""
 
-    name: ClassVar[str] = "multi_hop"
-    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan", "queries"})
-    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
-    fails: ClassVar[Literal["open", "closed"]] = "open"
-    searches: ClassVar[bool] = True
+    seeds: int
+    """The best passages whose names are followed; 0 for none."""
 
-    seeds: int = Field(
-        5, ge=0, le=20, description="The best passages whose names are followed; 0 for none."
-    )
-    kept: int = Field(3, ge=0, le=100, description="The best passages that keep their places.")
-    found: int = Field(8, ge=1, le=100, description="Passages looked at for each of those.")
-
-    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+    async def run(self, turn: Turn, adapters: Adapters) -> Step:
+        """The part of the stage `rerank` that does so."""
         collection = turn.collection
         if collection is None or turn.plan.strategy in PLAIN or not turn.hits or not self.seeds:
             return Step(turn, "skipped", "what one search finds is wanted")
@@ -90,7 +85,7 @@ class MultiHop(Stage):
         async with adapters.catalog.snapshot(collection) as hidden:
             where = And((visible(turn.ask, hidden), CURRENT_TEXT))
             searches = [Search(seed.query) for seed in seeds]
-            lists = await adapters.index.search(collection, searches, where, self.found)
+            lists = await adapters.index.search(collection, searches, where, MAX_FOUND)
             known = {hit.chunk.chunk_id: hit.chunk for hit in turn.hits}
             ids = dict.fromkeys(item.chunk_id for ranked in lists for item in ranked.found)
             new = [item for item in ids if item not in known and item not in turn.left_out]
@@ -114,7 +109,7 @@ class MultiHop(Stage):
         for seed, chunks in zip(seeds, found, strict=True):
             for id, gain in seed.gains(chunks, said, rarity).items():
                 gains[id] = max(gains.get(id, 0.0), gain * seed.hit.score)
-        first, rest = list(hits[: self.kept]), hits[self.kept :]
+        first, rest = list(hits[:KEPT]), hits[KEPT:]
         limit = min((hit.score for hit in first), default=best)
         stays = {hit.chunk.chunk_id for hit in first}
         known = {hit.chunk.chunk_id: hit for hit in rest}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.understand.mentions import names
+from ragstone.language.mentions import names
 
 
 @pytest.mark.parametrize(
