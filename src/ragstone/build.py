@@ -74,7 +74,7 @@ from ragstone.models.configured_chat import (
     read_windows,
 )
 from ragstone.models.embedders import ConfiguredEmbedders, Connected, models_in_use
-from ragstone.models.named.places import NamedModels
+from ragstone.models.named import NamedModels
 from ragstone.ports import (
     Adapters,
     Catalog,

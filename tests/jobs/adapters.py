@@ -13,12 +13,12 @@ import psycopg
 from ragstone.core.turn import Principal
 from ragstone.jobs.runner import CONCURRENCY, Report, Runner, Work
 from ragstone.local.jobs import LocalJobs
+from ragstone.plugins.postgres.state import Postgres
 from ragstone.ports.jobs import Job
 from ragstone.service.jobs import JobView
 from ragstone.store.sql.database import Database, open_backend, open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.parts import SqlWorkers
-from ragstone.store.sql.postgres import Postgres
 from tests.memory_store import MemoryNames
 from tests.patience import PATIENCE
 

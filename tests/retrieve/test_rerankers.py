@@ -18,16 +18,16 @@ from ragstone.build import open_adapters
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.records import Collection
-from ragstone.models.named.places import NamedModels
+from ragstone.plugins.named_models.cross_encoder import CrossEncoder
+from ragstone.plugins.named_models.places import ModelPlaces
 from ragstone.ports import Said
-from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
 from ragstone.retrieve.rerankers.listwise import ListwiseReranker, parse_ranking
 from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.settings import RerankSettings, Settings
 from ragstone.settings.read import load
 from tests.engine.samples import a_chunk
 from tests.http_server import running
-from tests.models.named.small_models import a_scorer
+from tests.named_models.small_models import a_scorer
 
 COLLECTION = Collection("default", "default", "m", "m/1", 8, "en")
 CHUNKS = [a_chunk("Cats purr."), a_chunk("Whales sing in the sea."), a_chunk("Ships sail.")]
@@ -36,7 +36,7 @@ QUESTION = "Who is it that can sing in the sea?"
 
 async def a_cross_encoder(folder: Path, **changes: Any) -> CrossEncoder:
     settings = RerankSettings(model=str(folder), **changes)
-    model = CrossEncoder(settings, NamedModels(folder / "data"))
+    model = CrossEncoder(settings, ModelPlaces(folder / "data"))
     await model.connect()
     return model
 

@@ -13,13 +13,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import ConfigError, StateUnavailable
 from ragstone.core.records import Collection
+from ragstone.plugins.postgres.state import CONNECTIONS, WRITING_IDLE_SECONDS, Postgres
 from ragstone.ports import PoolUse
 from ragstone.settings import StateSettings
 from ragstone.store.connect import open_state
 from ragstone.store.sql import migrations
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_backend
-from ragstone.store.sql.postgres import CONNECTIONS, WRITING_IDLE_SECONDS, Postgres
 from ragstone.store.sql.tables import jobs, metadata, settings
 from ragstone.store.sql.templates import SqlTemplates
 from ragstone.store.sql.vocabulary import SqlVocabulary

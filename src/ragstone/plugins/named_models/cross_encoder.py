@@ -8,8 +8,8 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.models.named.pair_models import PairModel, relevance
-from ragstone.models.named.places import NamedModels
+from ragstone.plugins.named_models.pair_models import PairModel, relevance
+from ragstone.plugins.named_models.places import ModelPlaces
 from ragstone.ports import Judgement, Vectors
 from ragstone.retrieve.rerank import RERANKER_WEIGHT
 from ragstone.settings import RerankSettings
@@ -20,7 +20,7 @@ SETTING = "RERANK__MODEL"
 class CrossEncoder:
     """`ports.Reranker`. `connect` finds the model, opens it and tries it."""
 
-    def __init__(self, settings: RerankSettings, models: NamedModels) -> None:
+    def __init__(self, settings: RerankSettings, models: ModelPlaces) -> None:
         self.name = settings.model
         self.description = ""
         self._settings = settings

@@ -10,13 +10,12 @@ from typing import Any
 from sqlalchemy import Connection, Text, cast, delete, select, text
 
 from ragstone.core.records import Collection
+from ragstone.plugins.postgres.leases import Leases
 from ragstone.ports import Edition
 from ragstone.ports.jobs import PARTS, RUNNING
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.job_claims import OF_RUNNING
-from ragstone.store.sql.leases import Leases
-from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.rows import batches, insert, to_collection
 from ragstone.store.sql.tables import collections, documents, editions, jobs, readers
 from ragstone.store.sql.view import ViewWriters, Work
@@ -39,9 +38,8 @@ class SharedView:
         self._readers: dict[Key, tuple[int, frozenset[str]]] = {}
 
     @classmethod
-    async def open(cls, database: Database) -> "SharedView":
+    async def open(cls, database: Database, leases: Leases) -> "SharedView":
         """Join the servers of this database; the first one repairs the state after a crash."""
-        leases = open_leases(database)
         lonely = await leases.is_alone()
 
         def work(connection: Connection) -> None:
@@ -170,15 +168,6 @@ class SharedView:
 
     def apply_replacement(self, done: Any) -> None:
         self._readers.clear()
-
-
-def open_leases(database: Database) -> Leases:
-    """Join those who use a shared database, until it is closed."""
-    backend = database.backend
-    assert isinstance(backend, Postgres)  # noqa: S101  nothing else is shared
-    leases = Leases(backend.parameters, backend.name)
-    database.closing.append(leases.aclose)
-    return leases
 
 
 def _select_collection(key: Key) -> Any:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.core.errors import ConfigError
-from ragstone.models.named.hub import digest
-from ragstone.models.named.places import ModelPlace
+from ragstone.plugins.named_models.hub import digest
+from ragstone.plugins.named_models.places import ModelPlace
 
 Json = Mapping[str, Any]
 

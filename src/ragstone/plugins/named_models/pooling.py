@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ragstone.models.named.layout import ModelLayout
-from ragstone.models.named.text_model import Array, ModelRun, finite
+from ragstone.plugins.named_models.layout import ModelLayout
+from ragstone.plugins.named_models.text_model import Array, ModelRun, finite
 from ragstone.settings import EmbeddingSettings
 
 Pooling = Literal["mean", "cls", "last_token", "max"]

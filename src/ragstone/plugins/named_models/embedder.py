@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from ragstone.models.named.layout import ModelLayout, read_layout
-from ragstone.models.named.places import NamedModels
-from ragstone.models.named.pooling import Pooler, pooler
-from ragstone.models.named.text_model import TextModel, megabytes
+from ragstone.plugins.named_models.layout import ModelLayout, read_layout
+from ragstone.plugins.named_models.places import ModelPlaces
+from ragstone.plugins.named_models.pooling import Pooler, pooler
+from ragstone.plugins.named_models.text_model import TextModel, megabytes
 from ragstone.ports import IN_BULK, Vectors
 from ragstone.settings import EmbeddingSettings
 
@@ -57,7 +57,7 @@ def measure_scale(
 
 def facts() -> dict[str, list[str]]:
     """The facts, in one order: `en` and, in other words, `same`, and by languages."""
-    data = files("ragstone.models").joinpath("data/facts.json").read_text(encoding="utf-8")
+    data = files(__package__).joinpath("data/facts.json").read_text(encoding="utf-8")
     found: dict[str, list[str]] = json.loads(data)
     return found
 
@@ -96,7 +96,7 @@ SETTING = "EMBEDDING__MODEL"
 class NamedEmbedder:
     """`ports.Embedder`. `connect` finds the model, opens it and tries it."""
 
-    def __init__(self, settings: EmbeddingSettings, models: NamedModels) -> None:
+    def __init__(self, settings: EmbeddingSettings, models: ModelPlaces) -> None:
         self.name = settings.model
         self.fingerprint = ""
         self.dimensions = 0

@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Literal
 
 from ragstone.core.errors import StateUnavailable, UnknownCollection
 from ragstone.core.records import Collection
-from ragstone.store.sql.postgres import explain_error
+from ragstone.plugins.postgres.state_errors import explain_error
 from ragstone.store.sql.tables.base import storable
 
 T = TypeVar("T")

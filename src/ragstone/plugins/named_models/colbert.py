@@ -19,9 +19,15 @@ from numpy.typing import NDArray
 
 from ragstone.core.errors import ConfigError
 from ragstone.language.late_interaction import Floats, Ids, PlacedTokens, TokenVectors, pack_tokens
-from ragstone.models.named.layout import ModelLayout, read_layout
-from ragstone.models.named.places import ModelPlace, NamedModels
-from ragstone.models.named.text_model import EncodedText, ModelRun, TextModel, finite, megabytes
+from ragstone.plugins.named_models.layout import ModelLayout, read_layout
+from ragstone.plugins.named_models.places import ModelPlace, ModelPlaces
+from ragstone.plugins.named_models.text_model import (
+    EncodedText,
+    ModelRun,
+    TextModel,
+    finite,
+    megabytes,
+)
 
 SETTING = "EMBEDDING__LATE_MODEL"
 
@@ -64,7 +70,7 @@ class Colbert:
     may be called from several.
     """
 
-    def __init__(self, name: str, models: NamedModels) -> None:
+    def __init__(self, name: str, models: ModelPlaces) -> None:
         place = models.find(SETTING, name)
         self.layout = read_layout(SETTING, place)
         self._model = TextModel(self.layout)

@@ -6,7 +6,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from ragstone.core.errors import ConfigError
-from ragstone.models.named.hub import Hub, choose
+from ragstone.plugins.named_models.hub import Hub, choose
 from ragstone.settings.all import default_data_directory
 
 PACKAGE = "package:"
@@ -33,7 +33,7 @@ class ModelPlace:
         return self.folder / self.file
 
 
-class NamedModels:
+class ModelPlaces:
     """Finds the models that settings name. What comes from a hub is kept in `data` / models."""
 
     def __init__(self, data: Path | None = None) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.errors import ConfigError, ModelUnavailable
-from ragstone.models.named.layout import ModelLayout
 from ragstone.models.onnx import open_session
+from ragstone.plugins.named_models.layout import ModelLayout
 
 Text = str | tuple[str, str]
 

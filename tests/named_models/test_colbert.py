@@ -13,13 +13,15 @@ import pytest
 from ragstone.core.errors import ConfigError, EmbeddingMismatch
 from ragstone.language.late_interaction import unpack_tokens
 from ragstone.models.embedders import ConfiguredEmbedders
-from ragstone.models.named.colbert import Colbert
-from ragstone.models.named.hub import belongs
-from ragstone.models.named.late_embedder import ColbertEmbedder
-from ragstone.models.named.places import NamedModels
+from ragstone.models.named import NamedModels
+from ragstone.plugins.named_models.colbert import Colbert
+from ragstone.plugins.named_models.hub import belongs
+from ragstone.plugins.named_models.late_embedder import ColbertEmbedder
+from ragstone.plugins.named_models.places import ModelPlaces
 from ragstone.ports import LateEmbedder
 from ragstone.settings import EmbeddingSettings
-from tests.models.named.small_models import (
+from tests.models.test_embedders import a_collection
+from tests.named_models.small_models import (
     WIDTH,
     Encoder,
     a_scorer,
@@ -28,7 +30,6 @@ from tests.models.named.small_models import (
     tokenizer,
     tokenizer_json,
 )
-from tests.models.test_embedders import a_collection
 
 CLS, SEP, MASK = 101, 102, 103
 QUESTION, PASSAGE = 1, 2
@@ -53,7 +54,7 @@ def a_colbert(folder: Path, own: dict[str, Any] | None = None, **changes: Any) -
 
 
 def opened(folder: Path, tmp_path: Path) -> Colbert:
-    return Colbert(str(folder), NamedModels(tmp_path / "data"))
+    return Colbert(str(folder), ModelPlaces(tmp_path / "data"))
 
 
 def computed(ids: list[int], attended: int) -> Any:

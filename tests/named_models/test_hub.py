@@ -9,13 +9,13 @@ import pytest
 
 from ragstone.build import open_embedders
 from ragstone.core.errors import ConfigError, ModelUnavailable
-from ragstone.models.named.hub import REMEMBERED
-from ragstone.models.named.places import ModelPlace, NamedModels
+from ragstone.plugins.named_models.hub import REMEMBERED
+from ragstone.plugins.named_models.places import ModelPlace, ModelPlaces
 from ragstone.settings import EmbeddingSettings, Settings
 from tests.e2e.processes import run
 from tests.http_server import running
-from tests.models.named.hub_server import HubServer
-from tests.models.named.small_models import Encoder, an_encoder, write
+from tests.named_models.hub_server import HubServer
+from tests.named_models.small_models import Encoder, an_encoder, write
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +41,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 
 def find(data: Path, name: str = REPO) -> ModelPlace:
-    return NamedModels(data).find("EMBEDDING__MODEL", name)
+    return ModelPlaces(data).find("EMBEDDING__MODEL", name)
 
 
 def test_given_a_name_then_only_what_is_needed_is_fetched_and_never_asked_for_again(

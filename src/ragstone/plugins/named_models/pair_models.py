@@ -9,10 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragstone.models.named.layout import ModelLayout, read_layout
-from ragstone.models.named.places import NamedModels
-from ragstone.models.named.pooling import SENTENCES, TOKEN_VECTORS
-from ragstone.models.named.text_model import Array, TextModel, finite, megabytes, sigmoid, softmax
+from ragstone.plugins.named_models.layout import ModelLayout, read_layout
+from ragstone.plugins.named_models.places import ModelPlaces
+from ragstone.plugins.named_models.pooling import SENTENCES, TOKEN_VECTORS
+from ragstone.plugins.named_models.text_model import (
+    Array,
+    TextModel,
+    finite,
+    megabytes,
+    sigmoid,
+    softmax,
+)
 
 
 class PairModel:
@@ -21,7 +28,7 @@ class PairModel:
     `outputs` is how many numbers a pair gets.
     """
 
-    def __init__(self, setting: str, name: str, models: NamedModels) -> None:
+    def __init__(self, setting: str, name: str, models: ModelPlaces) -> None:
         place = models.find(setting, name)
         self.layout = read_layout(setting, place)
         self.name = place.name
@@ -174,7 +181,7 @@ class NliLabels:
 class NliModel:
     """Opened and tried when it is made. Raises ConfigError, ModelUnavailable."""
 
-    def __init__(self, setting: str, name: str, models: NamedModels) -> None:
+    def __init__(self, setting: str, name: str, models: ModelPlaces) -> None:
         self._pairs = PairModel(setting, name, models)
         self.name = self._pairs.name
         self.labels = NliLabels.read(self._pairs.layout, self._pairs.outputs)

@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from ragstone.language.late_interaction import EncodedQuestion, Floats, PlacedTokens
-from ragstone.models.named.colbert import Colbert
-from ragstone.models.named.places import NamedModels
+from ragstone.plugins.named_models.colbert import Colbert
+from ragstone.plugins.named_models.places import ModelPlaces
 from ragstone.ports import IN_BULK, Embedder, Vectors
 
 A = TypeVar("A")
@@ -26,7 +26,7 @@ RECENT = 32
 class ColbertModel:
     """The model and its threads, which several embedders share. `connect` opens it."""
 
-    def __init__(self, name: str, models: NamedModels) -> None:
+    def __init__(self, name: str, models: ModelPlaces) -> None:
         self._name = name
         self._models = models
         self._bulk = ThreadPoolExecutor(1, thread_name_prefix="colbert-passages")
@@ -47,6 +47,10 @@ class ColbertModel:
         for threads in (self._bulk, self._quick):
             threads.shutdown(wait=False, cancel_futures=True)
         self._opened = None
+
+    def extend(self, base: Embedder) -> "ColbertEmbedder":
+        """The embedder with this model's token vectors."""
+        return ColbertEmbedder(base, self)
 
     @property
     def model(self) -> Colbert:

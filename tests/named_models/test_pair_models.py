@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ragstone.core.errors import ConfigError
-from ragstone.models.named.pair_models import NliModel, PairModel, relevance
-from ragstone.models.named.places import NamedModels
-from tests.models.named.small_models import Encoder, PairScorer, a_scorer, an_encoder, overlap
+from ragstone.plugins.named_models.pair_models import NliModel, PairModel, relevance
+from ragstone.plugins.named_models.places import ModelPlaces
+from tests.named_models.small_models import Encoder, PairScorer, a_scorer, an_encoder, overlap
 
 QUESTION = "Who is it that can sing in the sea?"
 PASSAGES = ["Cats purr.", "Whales sing in the sea.", "Ships sail, and sing in the sea with it."]
@@ -20,7 +20,7 @@ COUNTED = np.array([overlap(*pair) for pair in PAIRS], np.float32)
 
 
 def a_model(folder: Path, setting: str = "RERANK__MODEL") -> PairModel:
-    return PairModel(setting, str(folder), NamedModels(folder / "data"))
+    return PairModel(setting, str(folder), ModelPlaces(folder / "data"))
 
 
 def scores(folder: Path) -> Any:
@@ -121,7 +121,7 @@ async def test_given_any_order_of_classes_then_the_config_says_which_is_which(
 ) -> None:
     factors = {"entailment": 1.0, "neutral": 0.25, "contradiction": -1.0}
     folder = a_scorer(tmp_path, labels, [factors[label.lower()] for label in labels])
-    model = NliModel("READER__MODEL", str(folder), NamedModels(tmp_path))
+    model = NliModel("READER__MODEL", str(folder), ModelPlaces(tmp_path))
     found = await model.infer(PAIRS)
     raised = np.exp([[factors[item] * count for item in CLASSES] for count in COUNTED])
     shares = raised / raised.sum(axis=1, keepdims=True)
@@ -135,7 +135,7 @@ async def test_given_any_order_of_classes_then_the_config_says_which_is_which(
 
 async def test_given_two_classes_then_nothing_is_said_to_be_contradicted(tmp_path: Path) -> None:
     folder = a_scorer(tmp_path, ["entailment", "not_entailment"], (1, -1))
-    model = NliModel("READER__MODEL", str(folder), NamedModels(tmp_path))
+    model = NliModel("READER__MODEL", str(folder), ModelPlaces(tmp_path))
     found = await model.infer(PAIRS)
     assert [item.contradicted for item in found] == [0, 0, 0]
     assert [item.entailed for item in found] == pytest.approx(sigmoid(2 * COUNTED), abs=1e-5)
@@ -146,7 +146,7 @@ async def test_given_a_claim_that_is_too_long_then_it_is_not_judged_as_a_whole(
     tmp_path: Path,
 ) -> None:
     folder = a_scorer(tmp_path, CLASSES, (1, 0, -1))
-    model = NliModel("READER__MODEL", str(folder), NamedModels(tmp_path))
+    model = NliModel("READER__MODEL", str(folder), ModelPlaces(tmp_path))
     long = "The whale sings in the sea. " * 200
     middling = long[:1500]
     pairs = [("Whales sing.", long), (long * 30, "Whales sing."), (long, middling)]
@@ -170,4 +170,4 @@ def test_given_classes_that_are_not_those_of_inference_then_one_line_says_so(
 ) -> None:
     folder = a_scorer(tmp_path, labels, factors)
     with pytest.raises(ConfigError, match=r"READER__MODEL.*id2label"):
-        NliModel("READER__MODEL", str(folder), NamedModels(tmp_path))
+        NliModel("READER__MODEL", str(folder), ModelPlaces(tmp_path))

@@ -5,7 +5,7 @@ from pathlib import Path
 from ragstone.models.embedders import models_in_use
 from ragstone.models.minilm import MiniLm
 from tests.e2e.processes import here
-from tests.models.named.small_models import a_scorer, an_encoder
+from tests.named_models.small_models import a_scorer, an_encoder
 
 QUESTION = "Which animals sing in the sea?"
 

@@ -14,12 +14,13 @@ from ragstone.build import open_embedders
 from ragstone.core.errors import ConfigError, EmbeddingMismatch, RagstoneError
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
-from ragstone.models.named.embedder import measure_scale
-from ragstone.models.named.places import NamedModels
+from ragstone.models.named import NamedModels
+from ragstone.plugins.named_models.embedder import measure_scale
 from ragstone.ports import Embedder
 from ragstone.settings import EmbeddingSettings, Settings
 from ragstone.settings.models import ModelOptions
-from tests.models.named.small_models import (
+from tests.models.test_embedders import a_collection
+from tests.named_models.small_models import (
     WIDTH,
     Encoder,
     PairScorer,
@@ -28,7 +29,6 @@ from tests.models.named.small_models import (
     states,
     unit,
 )
-from tests.models.test_embedders import a_collection
 
 TEXTS = ["A whale is a mammal.", "", "The stock market fell, and it fell again.", "x" * 3000]
 
