@@ -22,7 +22,7 @@ from ragstone.core.tool import ToolStep
 from ragstone.core.turn import Ask, Plan, RankedList, Scored, Turn
 from ragstone.language.tokens import count
 from ragstone.ports import Judgement, Said
-from ragstone.retrieve.fuse import ListFusion
+from ragstone.retrieve.retrieve import ListFusion
 from ragstone.verify.cite import Cite
 from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_chunk, a_hit, a_passage

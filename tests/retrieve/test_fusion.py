@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragstone.core.turn import Ask, Fusion, RankedList, Scored, Turn
-from ragstone.retrieve.fuse import ListFusion
 from ragstone.retrieve.fusion import FusionWeights, fuse, scale_scores
+from ragstone.retrieve.retrieve import ListFusion
 from tests.engine.samples import a_hit
 
 

@@ -6,7 +6,7 @@ from typing import cast
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Plan, RankedList, Scored, SearchOptions, Turn
 from ragstone.ports import Adapters
-from ragstone.retrieve.fuse import ListFusion
+from ragstone.retrieve.retrieve import ListFusion
 from tests.engine.samples import a_chunk
 from tests.hashing import HashingEmbedder, OneEmbedder
 
