@@ -20,7 +20,7 @@ LAYERS = (
     {"build"},
     {"remote", "worker", "http"},
     {"api", "cli"},
-    {"integrations", "plugins", "reference"},
+    {"integrations", "plugins"},
 )
 """Rooms from the lowest to the highest; those of one layer do not know each other. The contract
 (`service`) stands below what it is implemented with, `local`."""

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import ragstone
-from ragstone.api import generate
+from tests.api import generate
 
 HERE = Path(ragstone.__file__)
 NAMES = [

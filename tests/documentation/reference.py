@@ -1,7 +1,7 @@
 """Writes `docs/reference.md` and `docs/ragstone.1` from the code: settings, stages, events, errors,
 commands.
 
-`python -m ragstone.reference docs` writes them; a test fails when they are not up to date.
+`python -m tests.documentation.reference docs` writes them; a test fails when they are out of date.
 """
 
 import inspect

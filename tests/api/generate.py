@@ -1,6 +1,6 @@
-"""Writes `sync.py`, the plain twin of the asynchronous client, from its source.
+"""Writes `ragstone/api/sync.py`, the plain twin of the asynchronous client, from its source.
 
-`python -m ragstone.api.generate` prints it; `make api` puts it in its place. A test fails when it
+`python -m tests.api.generate` prints it; `make api` puts it in its place. A test fails when it
 is not up to date.
 """
 
@@ -9,7 +9,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-HERE = Path(__file__).parent
+import ragstone.api
+
+HERE = Path(ragstone.api.__file__).parent
 SOURCES = ("namespaces.py", "client.py")
 DOC = '"""The plain client. `make api` writes this file from the asynchronous one: edit that."""'
 _QUOTES = "'\""
@@ -38,7 +40,7 @@ def _plain(name: str) -> str:
 
 
 def _twin(node: ast.stmt) -> ast.ClassDef:
-    assert isinstance(node, ast.ClassDef)  # noqa: S101
+    assert isinstance(node, ast.ClassDef)
     methods = []
     for item in node.body:
         if isinstance(item, ast.FunctionDef) and item.name == "__init__" and _is_client(node):
