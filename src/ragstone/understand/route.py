@@ -108,8 +108,6 @@ class Route(Stage):
         asks = self.asks_model or (self.analyses_preferred and ask.prefer is not None)
         analysis, usage = await analyse_question(turn, adapters, asks)
         plan, why = self._base_plan(ask, analysis, turn.intent)
-        if self.reranked:
-            plan = replace(plan, reranked=self.reranked)
         if self.widens:
             plan = _with_hints(plan, ask, turn.intent)
         if self.rewrites_complex and plan.rewrite == "auto":
@@ -140,7 +138,7 @@ class Route(Stage):
 
     def _base_plan(self, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
         """The plan for a question, before what the request wants in detail."""
-        level = self.plan
+        level = replace(self.plan, reranked=self.reranked or self.plan.reranked)
         if ask.strategy:
             plan = with_strategy(ask.strategy, level)
             wide = self.by_complexity and ask.strategy == "fusion"
