@@ -81,7 +81,7 @@ class Postgres:
 
     shared = True
 
-    def __init__(self, url: str, password: str = "", timeout: float = 30.0) -> None:
+    def __init__(self, url: str, timeout: float = 30.0) -> None:
         try:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
@@ -89,8 +89,6 @@ class Postgres:
                 "STATE__URL is not an address of a PostgreSQL database: write it like "
                 "postgresql://user@host:5432/name."
             ) from error
-        if password:
-            given["password"] = password
         self.timeout = timeout
         self.parameters: dict[str, Any] = {
             "connect_timeout": CONNECT_SECONDS,
