@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import numpy as np
 
-from ragstone.answer.faq import FaqEntry, pairs
+from ragstone.answer.extractive.units import units
 from ragstone.answer.stream import AnswerStream
 from ragstone.cache.same_question import compare
 from ragstone.core.answer import GeneratedAnswer
@@ -15,6 +15,7 @@ from ragstone.core.turn import Passage, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Step
 from ragstone.language.code_blocks import fence_text
+from ragstone.language.faq_rows import FAQ_ROW
 from ragstone.language.json_answer import json_answer
 from ragstone.language.language import detect
 from ragstone.language.markers import neutralize_markers
@@ -22,6 +23,50 @@ from ragstone.language.polarity import negations
 from ragstone.language.sentences import Span
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters, Completer
+
+_ASKS = re.compile(
+    r"^[\s#*_>•-]*(?:\d{1,3}[.)]\s*)?(?:(?:q|question|frage|pregunta|问题?|問題?|質問|질문|문|问|問)"
+    r"\s?\d{0,3}\s?[:：.)]\s*)?",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"[.!?。！？…:：;)\]|][\"'”’»」』*_]*$")
+LONGEST = 2_000
+"""Characters of an answer; a longer text is read like any other passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaqEntry:
+    """A question as it is compared, and where its answer stands."""
+
+    question: str
+    answer: Span
+
+
+def pairs(text: str) -> list[FaqEntry]:
+    """The pairs in a passage, without those whose answer seems cut off or is too long."""
+    found = units(text)
+    starts = [unit.start for unit in found if unit.form in ("answer", "heading")]
+    made = []
+    for unit in found:
+        row = FAQ_ROW.fullmatch(text, unit.start, unit.end)
+        if row and len(row["answer"]) <= LONGEST:
+            made.append(FaqEntry(row["question"], Span(*row.span("answer"))))
+        if unit.form != "answer":
+            continue
+        start = unit.said[0].start
+        end = next((item for item in starts if item > start), len(text))
+        end = start + len(text[start:end].rstrip())
+        question = _ASKS.sub("", text[unit.start : unit.end], count=1).rstrip("*_ ")
+        whole = end - start <= LONGEST and (end < len(text.rstrip()) or _ends(text[start:end]))
+        if whole and question:
+            made.append(FaqEntry(question, Span(start, end)))
+    return made
+
+
+def _ends(answer: str) -> bool:
+    """Whether the answer ends as a text does: the passage may end in the midst of it."""
+    return _ENDS.search(answer) is not None
+
 
 FAQ = "faq"
 """The kind of passages that are FAQs, and the name of who answers from them."""

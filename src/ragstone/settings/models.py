@@ -48,11 +48,6 @@ class EmbeddingSettings(Section):
         "bundled English model's: its folder, package:NAME or OWNER/NAME of a hub "
         "(docs/models.md).",
     )
-    threads: int = Field(
-        0,
-        ge=0,
-        description="Threads of each model in this process, the reader's too; 0 is one per core.",
-    )
 
 
 GGUF = ".gguf"
@@ -111,9 +106,6 @@ class LlmSettings(StandbySettings):
         "SERVER__REQUEST_SECONDS; to load it, these alone. One reply may take twice as long.",
     )
     retries: int = Field(3, ge=0, le=10, description="Retries of a call that said nothing yet.")
-    parallel: int = Field(
-        200, ge=0, description="Calls of the model at the same time; 0 is no limit. Others wait."
-    )
     fallback: Literal["none", "extractive"] = Field(
         "extractive",
         description="What answers when neither the model nor that of LLM_FALLBACK__* does: the "
@@ -148,12 +140,6 @@ class RerankSettings(Section):
         "LLM__*, the name of a package's reranker, or empty for late interaction.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of the endpoint.")
-    weight: float = Field(
-        0.7,
-        ge=0,
-        le=1,
-        description="The reranker's share of the score; late interaction has its own.",
-    )
 
 
 class ReaderSettings(Section):

@@ -85,7 +85,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
     # not.
     "chats": {
         "rag.candidates": 50,
-        "rag.reranked": 50,
+        "stages.route.reranked": 50,
         "stages.rerank.by": "reader",
         "rag.top_k": 5,
         "stages.route.widens": False,

@@ -46,7 +46,7 @@ RISKS: Mapping[str, str] = {"contradicted": "high", "unsupported": "high", "part
 """How likely a sentence of each verdict is made up."""
 
 REWRITING = frozenset({"contextualize", "correct", "rewrite"})
-RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "deduplicate", "expand"})
+RETRIEVING = frozenset({"retrieve", "rerank", "deduplicate", "expand"})
 GENERATING = frozenset({"generate"})
 
 

@@ -8,6 +8,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Judgement, Pair, PairReader
+from ragstone.retrieve.rerank import RERANKER_WEIGHT
 from ragstone.retrieve.rerankers.in_time import score_in_time
 
 
@@ -17,9 +18,8 @@ class ReadingReranker:
 
     name = "reader"
 
-    def __init__(self, reader: PairReader, weight: float) -> None:
+    def __init__(self, reader: PairReader) -> None:
         self._reader = reader
-        self._weight = weight
 
     async def judge(
         self,
@@ -36,7 +36,7 @@ class ReadingReranker:
 
         scores, done = await score_in_time(len(pairs), score)
         reason = f"{done} of {len(pairs)} passages read together with the question"
-        return Judgement(scores, self._weight, reason)
+        return Judgement(scores, RERANKER_WEIGHT, reason)
 
     async def aclose(self) -> None:
         """The reader is closed by who opened it."""
