@@ -60,7 +60,7 @@ def test_given_a_document_that_fuses_by_ranks_then_meaning_and_words_count_alike
     dialect: Dialect,
 ) -> None:
     assert (plan(dialect).fusion, plan(dialect).dense_weight) == ("ranks", 0.5)
-    assert stages(dialect)["fuse"].rrf_k == 30  # type: ignore[attr-defined]
+    assert stages(dialect)["retrieve"].rrf_k == 30  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("dialect", PROFILES)
