@@ -157,7 +157,7 @@ coverage: $(VENV)/.ragstone-dev browser  ## what the tests run of the code, in b
 	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER) --cov --cov-report=html --cov-report=term:skip-covered
 
 docs: $(VENV)/.ragstone-dev  ## write the generated pages
-	$(BIN)/python -m ragstone.reference docs
+	$(BIN)/python -m tests.documentation.reference docs
 
 # Runs the tests that prove the documents' requirements, and writes the page that lists them.
 conformance: $(VENV)/.ragstone-dev  ## write the page of what the five documents ask for
@@ -165,7 +165,7 @@ conformance: $(VENV)/.ragstone-dev  ## write the page of what the five documents
 
 # The plain Python client, from the asynchronous one.
 api: $(VENV)/.ragstone-dev  ## write the Python clients from the contract
-	$(BIN)/python -m ragstone.api.generate > $(VENV)/sync.py
+	$(BIN)/python -m tests.api.generate > $(VENV)/sync.py
 	mv $(VENV)/sync.py src/ragstone/api/sync.py
 	$(BIN)/ruff check -q --fix --select I src/ragstone/api
 	$(BIN)/ruff format -q src/ragstone/api

@@ -1,6 +1,6 @@
 """The entity graph: how fast 10,000 chunks are read for it without a model, what it takes on the
 disk, how long its themes take, how long a search over it takes, and how much of what questions of
-several steps need it finds (`needed.py`), beside the stage `multi_hop` and without it.
+several steps need it finds (`needed.py`), beside `multi_hop` and without it.
 
 `BENCH_SETS=hotpotqa`, `BENCH_QUESTIONS=50`, `BENCH_PASSAGES=2000` and `BENCH_CHUNKS=1000` measure
 less; `BENCH_CHUNKS=0` leaves the reading out.

@@ -29,12 +29,12 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.plugins.evaluation.measures import percentile
 from ragstone.plugins.postgres.connection import PostgresConnections
 from ragstone.plugins.postgres.index import PostgresIndex
+from ragstone.plugins.postgres.state import Postgres
 from ragstone.ports import Catalog, Embedders, Search, Vectors
 from ragstone.retrieve.searching import visible
 from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_backend
-from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.sqlite import Sqlite
 from tests.conformance.postgres_server import PostgresServer
 from tests.databases import Databases

@@ -18,7 +18,6 @@ from ragstone.core.turn import Principal
 from ragstone.jobs.runner import Report, Runner
 from ragstone.local.jobs import LocalJobs
 from ragstone.ports.jobs import Job, NewJob
-from ragstone.settings import JobSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
@@ -61,9 +60,9 @@ async def one_process(root: Path) -> tuple[list[float], float]:
         return {}
 
     async with open_database(root / "state.sqlite") as database:
-        store, settings = SqlJobs(database), JobSettings()
-        runner = Runner(store, SqlWorkers(database), {"ask": work}, settings)
-        jobs, who = LocalJobs(store, await SqlCatalog.open(database), runner, settings), Principal()
+        store = SqlJobs(database)
+        runner = Runner(store, SqlWorkers(database), {"ask": work})
+        jobs, who = LocalJobs(store, await SqlCatalog.open(database), runner), Principal()
         await runner.start()
         waits = []
         for number in range(SINGLE):

@@ -7,7 +7,7 @@ import os
 import random
 
 from benchmarks.row import Row
-from ragstone.answer.inline_markers import InlineMarkers
+from ragstone.answer.reply import InlineMarkers
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage

@@ -1,4 +1,4 @@
-"""What the stage `multi_hop` adds to a search among 10,000 chunks of real passages.
+"""What `multi_hop`, a part of `rerank`, adds to a search among 10,000 chunks of real passages.
 
 Two engines over one index in one process, one with the stage and one without, take turns, each at
 another question, so that a slow moment of the machine slows both. Vectors are random, as what is
@@ -26,16 +26,16 @@ from ragstone.build import open_adapters
 from ragstone.core.turn import Ask, Turn
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Stage, Step
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
-from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.dataset import CorpusPassage
 from ragstone.plugins.evaluation.indexed import BATCH, NAME, build_collection, chunk_entry
 from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Adapters, LateEmbedder
 from ragstone.recipes.recipe import Recipes
+from ragstone.retrieve.rerank import Rerank
 from ragstone.settings import CacheSettings, IngestSettings, Settings
 
 CHUNKS = 10_000
@@ -58,12 +58,12 @@ class _Times:
     stage: list[float] = field(default_factory=list)
 
 
-class _Clocked(MultiHop):
-    """The stage, which writes down what it takes of the processor, the index's threads included."""
+class _Clocked(Rerank):
+    """The stage, whose part writes down what it takes of the processor, the index's included."""
 
-    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+    async def _follow_names(self, turn: Turn, adapters: Adapters) -> Step:
         started = time.process_time()
-        step = await super().run(turn, adapters, emit)
+        step = await super()._follow_names(turn, adapters)
         WORKED.append(time.process_time() - started)
         return step
 
@@ -111,7 +111,7 @@ def _engine(adapters: Adapters, settings: Settings) -> Engine:
 
 
 def _clocked(stage: Stage) -> Stage:
-    if isinstance(stage, MultiHop):
+    if isinstance(stage, Rerank):
         return _Clocked()
     return stage.but(inner=tuple(map(_clocked, stage.inner))) if stage.inner else stage
 
@@ -149,7 +149,7 @@ async def _taking_turns(
             if turn >= WARM:
                 times.whole.append(time.perf_counter() - started)
                 times.stage += [
-                    item.seconds for item in answered.trace if item.stage == MultiHop.name
+                    item.seconds for item in answered.trace if item.stage == "multi_hop"
                 ]
     return found
 

@@ -96,8 +96,8 @@ async def found(
 
 
 def without_hops(settings: Settings) -> Settings:
-    """The settings with the stage `multi_hop` switched off."""
-    return settings.model_copy(update={"stages": {"multi_hop": {"seeds": 0}}})
+    """The settings without the part `multi_hop` of the stage `rerank`."""
+    return settings.model_copy(update={"stages": {"rerank": {"seeds": 0}}})
 
 
 def limit() -> int:

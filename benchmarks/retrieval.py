@@ -1,6 +1,6 @@
 """nDCG@10 on the dev side of public sets: the default settings against words and meaning alone. Of
 questions that need several passages (`needed.py`) how much of that is among the first five, also
-without the stage `multi_hop`.
+without `multi_hop`.
 
 `BENCH_SETS=scifact,xquad/zh` measures only those: the sets take one to eight minutes each.
 `BENCH_QUESTIONS=50` and `BENCH_PASSAGES=2000` ask and index fewer of several passages.

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from ragstone.plugins.postgres.state import Postgres
 from ragstone.store.sql.database import Database, open_backend, open_database
-from ragstone.store.sql.postgres import Postgres
 from tests.conformance.postgres_server import PostgresServer
 
 DatabaseOpener = Callable[[Path], AbstractAsyncContextManager[Database]]

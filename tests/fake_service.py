@@ -114,7 +114,7 @@ CITATION = Citation(
 )  # fmt: skip
 TRACE = (
     StageTrace("retrieve", 0.012, "done", "hybrid", "the default"),
-    StageTrace("fuse", 0.001, "done"),
+    StageTrace("rerank", 0.001, "done"),
 )
 
 

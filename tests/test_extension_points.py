@@ -75,7 +75,7 @@ def test_given_a_format_then_its_files_are_found_and_read(tmp_path: Path) -> Non
     assert [block.text for block in parsed.blocks] == ["Some words."]
     assert (parsed.title, parsed.media_type) == ("a", "text/x-good")
     written(tmp_path, "b.unknown")
-    found = [item for item in discover([tmp_path], False) if isinstance(item, FoundFile)]
+    found = [item for item in discover([tmp_path]) if isinstance(item, FoundFile)]
     found = [item for item in found if item.source.parent == tmp_path]
     assert [item.source.name for item in found] == ["a.XGOOD"]
     assert find_ending("text/x-good") == ".xgood"
@@ -176,7 +176,7 @@ def no_embedder(settings): return 3
 
 class Reranker:
     name = "added"
-    def __init__(self, parts): self.weight = parts.settings.weight
+    def __init__(self, parts): self.weight = 0.25
     async def judge(self, collection, question, chunks, encoded=None):
         return Judgement(np.ones(len(chunks)), self.weight)
     async def aclose(self): pass
@@ -217,7 +217,7 @@ async def test_given_an_embedder_then_it_is_opened_used_and_closed() -> None:
 
 @pytest.mark.usefixtures("models")
 async def test_given_a_reranker_then_the_settings_choose_it(tmp_path: Path) -> None:
-    rerank = RerankSettings(model="added", weight=0.25)
+    rerank = RerankSettings(model="added")
     async with open_adapters(Settings(ragstone_data=tmp_path, rerank=rerank)) as (adapters, _, _):
         assert (adapters.reranker.name, adapters.reranker.weight) == ("added", 0.25)  # type: ignore[attr-defined]
     bad = Settings(ragstone_data=tmp_path, rerank=RerankSettings(model="bad"))

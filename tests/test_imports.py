@@ -13,14 +13,14 @@ LAYERS = (
     {"settings", "service", "engine"},
     {"models", "index", "store", "guard", "verify", "cache", "telemetry", "jobs"},
     {"reader", "retrieve", "understand", "access"},
-    {"answer", "knowledge"},
+    {"answer"},
     {"conversation", "ingest"},
     {"recipes", "backup"},
     {"local"},
     {"build"},
     {"remote", "worker", "http"},
     {"api", "cli"},
-    {"integrations", "plugins", "reference"},
+    {"integrations", "plugins"},
 )
 """Rooms from the lowest to the highest; those of one layer do not know each other. The contract
 (`service`) stands below what it is implemented with, `local`."""

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from ragstone.cli import app
 from ragstone.cli.added_commands import command_tree
 from ragstone.recipes.recipe import Recipes
-from ragstone.reference import FILE, MAN_PAGE, man_page, reference
 from ragstone.settings import Settings
 from ragstone.settings.all import complete_settings
+from tests.documentation.reference import FILE, MAN_PAGE, man_page, reference
 
 ROOT = Path(__file__).parents[1]
 

@@ -22,14 +22,15 @@ from numpy.typing import NDArray
 from benchmarks.common import eval_data
 from ragstone.answer.extractive.extractive import PASSAGES
 from ragstone.answer.extractive.token_closeness import TokenCloseness
-from ragstone.answer.extractive.unit_ranker import (
+from ragstone.answer.extractive.unit_ranking import (
     SURE_TOKEN_NAMES,
     SURE_WORD_NAMES,
     TOKEN_NAMES,
     WEIGHTS,
     WORD_NAMES,
+    sureness_features,
+    table,
 )
-from ragstone.answer.extractive.unit_ranking import sureness_features, table
 from ragstone.answer.extractive.unit_words import read
 from ragstone.answer.extractive.units import units
 from ragstone.core.turn import Ask, Passage

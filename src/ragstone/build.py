@@ -74,7 +74,7 @@ from ragstone.models.configured_chat import (
     read_windows,
 )
 from ragstone.models.embedders import ConfiguredEmbedders, Connected, models_in_use
-from ragstone.models.named.places import NamedModels
+from ragstone.models.named import NamedModels
 from ragstone.ports import (
     Adapters,
     Catalog,
@@ -246,7 +246,7 @@ def checker(reader: PairReader) -> Checker:
 def _build_reading_reranker(settings: Settings, reader: PairReader) -> ReadingReranker | None:
     """The reader as a reranker; None where the operator has named another."""
     named = settings.rerank.model or settings.rerank.base_url
-    return None if named else ReadingReranker(reader, settings.rerank.weight)
+    return None if named else ReadingReranker(reader)
 
 
 @asynccontextmanager
@@ -257,7 +257,6 @@ async def open_reader(settings: Settings) -> AsyncIterator[PairReader]:
         open_configured_reader,
         settings.reader,
         NamedModels(settings.ragstone_data),
-        settings.embedding.threads,
     )
     try:
         yield reader
@@ -373,7 +372,6 @@ async def open(
                 KIND: source_work(syncing),
                 **parts,
             },
-            settings.jobs,
             shared=database.shared,
         )
         ragstone = Ragstone(
@@ -387,7 +385,6 @@ async def open(
                 store,
                 adapters.catalog,
                 runner,
-                settings.jobs,
                 interceptor.admit if interceptor else None,
             ),
             runner,

@@ -371,11 +371,10 @@ async def test_given_a_search_that_says_that_it_changes_something_then_it_is_no_
     ("options", "window", "same", "calls", "why"),
     [
         ({"rounds": 3}, 100_000, False, 3, "3 rounds of calls are the most"),
-        ({"cost": 0.05}, 100_000, False, 2, "0.05 US dollars are the most"),
         ({}, 100_000, True, 1, "the chat model makes the same calls again and again"),
         ({}, 400, False, 3, "the results fill their share of the window"),
     ],
-    ids=["rounds", "cost", "repeated", "window"],
+    ids=["rounds", "repeated", "window"],
 )
 async def test_given_rounds_without_end_then_the_turn_says_what_ended_them(
     options: dict[str, float], window: int, same: bool, calls: int, why: str

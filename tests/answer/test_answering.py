@@ -22,9 +22,9 @@ from ragstone.core.tool import ToolStep
 from ragstone.core.turn import Ask, Plan, RankedList, Scored, Turn
 from ragstone.language.tokens import count
 from ragstone.ports import Judgement, Said
-from ragstone.retrieve.fuse import Fuse
+from ragstone.retrieve.retrieve import ListFusion
 from ragstone.verify.cite import Cite
-from tests.engine.adapters import ran
+from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_chunk, a_hit, a_passage
 from tests.scripted import Scripted
 
@@ -59,7 +59,7 @@ async def test_given_lists_then_one_ranking_with_penalties() -> None:
         RankedList("bm25", "q", (Scored("b", 9.0), Scored("a", 8.0))),
     )
     turn = Turn(Ask("q"), plan=Plan(top_k=5), lists=lists, chunks=chunks)
-    step, _ = await ran(Fuse(), turn)
+    step = await ListFusion(30, 0.0).run(turn, a_kit())
     assert [hit.chunk.chunk_id for hit in step.turn.hits] == ["a", "b"]
     assert step.turn.hits[1].score == pytest.approx(0.5)
     assert (step.turn.hits[0].dense, step.turn.hits[0].bm25) == (0.8, 8.0)
@@ -69,7 +69,7 @@ async def test_given_hits_then_they_are_numbered_while_they_fit() -> None:
     hits = tuple(a_hit(f"passage {i} " + "word " * 50, document_id=f"d{i}") for i in range(5))
     step, events = await ran(Assemble(context_tokens=120), Turn(Ask("q"), hits=hits))
     assert [p.number for p in step.turn.passages] == [1, 2]
-    assert events == [Sources(step.turn.passages)]
+    assert events == [Sources(step.turn.passages, len(hits))]
 
 
 @pytest.mark.conforms("RAG engine v1", "Context builder", "The first passage is cut, not dropped")

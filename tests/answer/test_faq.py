@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.faq import LONGEST, pairs
+from ragstone.answer.pre_answer_gate import LONGEST, pairs
 
 HOLD = "Hold the button. Wait. Let go. It blinks."
 

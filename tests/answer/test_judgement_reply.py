@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragstone.answer.judgement import CRITERIA, AnswerJudgement, parse_judgement
+from ragstone.answer.rounds import CRITERIA, AnswerJudgement, parse_judgement
 
 
 def said(points: float, query: object = "", **more: object) -> str:

@@ -8,13 +8,14 @@ import pytest
 
 from ragstone.answer import generate
 from ragstone.answer.generate import Generate
-from ragstone.core.answer import GeneratedAnswer, Instructions
+from ragstone.core.answer import GeneratedAnswer, Instructions, Usage
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.events import Event, Token
 from ragstone.core.intent import Intent
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Passage, Plan, Turn
 from ragstone.engine.stage import Step
+from ragstone.ports import Completer, Said
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
 from tests.hashing import HashingEmbedder, OneEmbedder
@@ -45,6 +46,7 @@ async def foreseen(
     *passages: Passage,
     likelihood: float = 0.001,
     options: Any = None,
+    completer: Completer | None = None,
     **changes: Any,
 ) -> tuple[Step, list[Event]]:
     """What is said where a chat model would say yes."""
@@ -56,7 +58,11 @@ async def foreseen(
         instructions=Instructions("GeneratedAnswer.", "There is none."),
         **changes,
     )
-    parts = {"answerable": Sure(likelihood), "embedders": OneEmbedder(HashingEmbedder())}
+    parts: dict[str, Any] = {
+        "answerable": Sure(likelihood),
+        "embedders": OneEmbedder(HashingEmbedder()),
+    }
+    parts["completer"] = completer
     return await ran(Generate(**(options or {})), turn, answerer=Scripted(), **parts)
 
 
@@ -133,6 +139,69 @@ async def test_given_another_question_or_passage_then_the_model_is_asked(
     faq = a_passage(1, FAQS, kind=kind)
     step, _ = await foreseen(question, faq, likelihood=0.9, options=options)
     assert is_model_asked(step)
+
+
+class Judge:
+    """A chat model that says which question of a FAQ asks the same."""
+
+    name = "judge"
+
+    def __init__(self, reply: str) -> None:
+        self.asked: list[str] = []
+        self._reply = reply
+
+    async def complete(
+        self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
+    ) -> Said:
+        self.asked.append(text)
+        return Said(self._reply, usage=Usage(10, 2))
+
+
+@pytest.mark.parametrize(
+    ("reply", "given"),
+    [
+        ('{"same": 1}', "Hold the button."),
+        ('Sure: ```{"same": 2,}```', "Yes, it is."),
+        ('{"same": 0}', ""),
+        ('{"same": -1}', ""),
+        ('{"same": 3}', ""),
+        ('{"same": "1"}', ""),
+        ('{"same": true}', ""),
+        ('{"same": [1]}', ""),
+        ("[1]", ""),
+        ("1", ""),
+        ("", ""),
+    ],
+)
+async def test_given_what_a_model_says_then_only_the_number_of_an_entry_gives_it(
+    reply: str, given: str
+) -> None:
+    faq = a_passage(1, FAQS, kind="faq")
+    judge = Judge(reply)
+    step, _ = await foreseen(
+        "Is it how I reset the lamp, safe? </question>",
+        faq,
+        likelihood=0.9,
+        options={"compares_faqs": True},
+        completer=judge,
+    )
+    assert answer(step).text.startswith(given or "Yes. [1]")
+    assert step.turn.usage.prompt_tokens == 10
+    [asked] = judge.asked
+    assert asked.count("</question>") == 1
+
+
+async def test_given_no_faq_or_no_wish_then_no_model_compares() -> None:
+    judge = Judge('{"same": 1}')
+    faq = a_passage(2, FAQS, kind="faq")
+    question = "Is it how I reset the lamp, safe?"
+    wish = {"compares_faqs": True}
+    for passages, options in [((PLAIN,), wish), ((PLAIN, faq), wish), ((faq,), {})]:
+        step, _ = await foreseen(
+            question, *passages, likelihood=0.9, options=options, completer=judge
+        )
+        assert is_model_asked(step)
+    assert judge.asked == []
 
 
 async def test_given_held_answers_then_nothing_leaves_yet() -> None:

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ragstone.answer.judgement import CRITERIA
-from ragstone.answer.rounds import Rounds
+from ragstone.answer.rounds import CRITERIA, Rounds
 from ragstone.core.answer import GeneratedAnswer, Sufficiency, Usage
 from ragstone.core.errors import IndexUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Event, Note, Sources, Token

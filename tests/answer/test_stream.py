@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.inline_markers import InlineMarkers
 from ragstone.answer.preamble import LONGEST, may_be_preamble
+from ragstone.answer.reply import InlineMarkers
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import LONGEST_SPAN, mask_code

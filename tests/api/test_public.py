@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import ragstone
-from ragstone.api import generate
+from tests.api import generate
 
 HERE = Path(ragstone.__file__)
 NAMES = [
@@ -111,7 +111,7 @@ def test_the_plain_client_has_what_the_asynchronous_one_has() -> None:
 
 
 def test_the_plain_client_is_what_is_made_from_the_asynchronous_one() -> None:
-    written = Path(generate.__file__).with_name("sync.py").read_text(encoding="utf-8")
+    written = (generate.HERE / "sync.py").read_text(encoding="utf-8")
     assert ast.dump(ast.parse(written)) == ast.dump(ast.parse(generate.generate_source())), (
         "run `make api`"
     )

@@ -15,7 +15,8 @@ from ragstone.backup.restore import restore
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import StateUnavailable, UnknownCollection
 from ragstone.core.filters import eq
-from ragstone.store.sql import leases, postgres
+from ragstone.plugins.postgres import leases
+from ragstone.plugins.postgres import state as postgres
 from tests.backup.house import House, opened
 from tests.databases import NAME, Databases
 from tests.patience import PATIENCE

@@ -22,7 +22,7 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 def a_cache(server: RedisServer, rest: float = 0.0) -> RedisCache:
-    return RedisCache(server.url, "", 100, rest)
+    return RedisCache(server.url, 100, rest)
 
 
 @pytest.mark.conforms("RAG engine v1", "Semantic cache", "Entries in Redis")
@@ -104,4 +104,4 @@ async def test_given_redis_is_lost_then_it_is_left_alone_for_a_while(redis: Redi
 
 def test_given_an_address_that_is_none_then_the_setting_is_named() -> None:
     with pytest.raises(ConfigError, match="CACHE__URL"):
-        RedisCache("http://example.org", "", 100)
+        RedisCache("http://example.org", 100)

@@ -46,7 +46,7 @@ def opener(request: pytest.FixtureRequest) -> Opener:
     async def opened(folder: Path) -> AsyncIterator[Cache]:
         cache: LocalCache | RedisCache
         if request.param == "redis":
-            cache = RedisCache(request.getfixturevalue("redis").url, "", MOST)
+            cache = RedisCache(request.getfixturevalue("redis").url, MOST)
         else:
             file = folder / "cache.sqlite" if request.param == "file" else None
             cache = LocalCache(file, MOST)

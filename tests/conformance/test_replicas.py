@@ -11,7 +11,7 @@ import pytest
 from psycopg.sql import SQL
 
 from ragstone.core.errors import StateUnavailable, UnknownCollection
-from ragstone.store.sql import leases
+from ragstone.plugins.postgres import leases
 from ragstone.store.sql.catalog import SqlCatalog
 from tests.conformance.test_catalog import DOC, LAW, hidden, publish, purge
 from tests.databases import NAME, Databases

@@ -17,8 +17,7 @@ from ragstone.core.events import Event, Token
 from ragstone.core.records import BlockedQuestion
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.stage import Step
-from ragstone.guard.decision import verdict
-from ragstone.guard.guard import POLICY, Guard
+from ragstone.guard.guard import POLICY, Guard, verdict
 from ragstone.guard.topic_file import topic
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.ports import Said, Vectors

@@ -280,6 +280,103 @@ async def test_given_a_csv_of_questions_and_answers_then_the_model_is_not_asked(
     assert not prompts(model)
 
 
+FAQS = {
+    "en": {
+        "How do I cancel my order?": "Open Orders and press Cancel.",
+        "Can I return a used lamp?": "Yes, within 30 days.",
+        "Which versions run on Windows 11?": "Versions 7 and 8.",
+    },
+    "de": {
+        "Wie storniere ich meine Bestellung?": "Unter Bestellungen auf Stornieren drücken.",
+        "Kann ich eine benutzte Lampe zurückgeben?": "Ja, innerhalb von 30 Tagen.",
+        "Welche Versionen laufen unter Windows 11?": "Die Versionen 7 und 8.",
+    },
+    "zh": {
+        "怎样取消订单?": "打开订单,点击取消。",
+        "用过的灯可以退货吗?": "可以,30天内。",
+        "哪些版本支持Windows 11?": "版本7和8。",
+    },
+}
+"""Questions and answers of a FAQ in each language."""
+
+IN_OTHER_WORDS = {
+    "What do I have to do to call off an order?": "How do I cancel my order?",
+    "Do you take back lamps that were already in use?": "Can I return a used lamp?",
+    "Was muss ich tun, um einen Auftrag zu stornieren?": "Wie storniere ich meine Bestellung?",
+    "Nehmen Sie gebrauchte Lampen zurück?": "Kann ich eine benutzte Lampe zurückgeben?",
+    "想撤回已下的订单,该怎么操作?": "怎样取消订单?",
+    "灯已经使用过了,还能退吗?": "用过的灯可以退货吗?",
+}
+NEAR = {
+    "en": ["How do I change my order?", "Can I buy a used lamp?", "Can I return a used battery?"],
+    "de": ["Wie ändere ich meine Bestellung?", "Kann ich eine benutzte Lampe kaufen?"],
+    "zh": ["怎样修改订单?", "可以买二手灯吗?"],
+}
+MARKED = [
+    ("en", "Which versions run on Windows 10?"),
+    ("en", "Which versions do not run on Windows 11?"),
+    ("de", "Welche Versionen laufen unter Windows 10?"),
+    ("de", "Welche Versionen laufen nicht unter Windows 11?"),
+    ("zh", "哪些版本支持Windows 10?"),
+    ("zh", "哪些版本不支持Windows 11?"),
+]
+"""Questions that only a number or a negation tells from one of the FAQ."""
+
+WRITTEN = "This is what the chat model writes. [1]"
+
+
+def judge(prompt: str) -> str:
+    """What a chat model that can read says: which question of the FAQ asks the same, or an
+    answer."""
+    if "<faq>" not in prompt:
+        return WRITTEN
+    asked = prompt.partition("<question>\n")[2].partition("\n</question>")[0]
+    lines = prompt.partition("<faq>\n")[2].splitlines()
+    same = [line for line in lines if line.endswith(f". {IN_OTHER_WORDS.get(asked)}")]
+    return f'{{"same": {same[0].partition(".")[0] if same else 0}}}'
+
+
+async def start_with_faq(server: Server, folder: Path, language: str) -> httpx2.AsyncClient:
+    table = folder / "faq.csv"
+    rows = [f'"{question}","{answer}"' for question, answer in FAQS[language].items()]
+    table.write_text("\n".join(["question,answer", *rows]), encoding="utf-8")
+    http = await server.start(name=NAME)
+    assert server.service is not None
+    async for _ in server.service.ingest(IngestRequest(paths=(str(table),))):
+        pass
+    return http
+
+
+@pytest.mark.conforms("chat-core", "7.4", "A FAQ's question in other words is answered directly")
+@pytest.mark.parametrize("language", FAQS)
+async def test_given_a_faq_in_other_words_then_its_answer_and_for_another_question_the_models(
+    with_model: Server, tmp_path: Path, language: str
+) -> None:
+    http, model = await start_with_faq(with_model, tmp_path, language), a_model(with_model)
+    model.reply_to = judge
+    faq = FAQS[language]
+    for asked, same in IN_OTHER_WORDS.items():
+        if same in faq:
+            before = model.streamed
+            events = await heard(http, asked, room_id="")
+            assert events[-1]["final_response"] == f"{faq[same]} [1]"
+            assert model.streamed == before
+    for asked in NEAR[language]:
+        events = await heard(http, asked, room_id="")
+        assert events[-1]["final_response"] == WRITTEN
+
+
+@pytest.mark.parametrize(("language", "question"), MARKED)
+async def test_given_another_number_or_negation_then_not_even_a_wrong_model_gives_the_faq(
+    with_model: Server, tmp_path: Path, language: str, question: str
+) -> None:
+    http, model = await start_with_faq(with_model, tmp_path, language), a_model(with_model)
+    model.reply_to = lambda prompt: '{"same": 1}' if "<faq>" in prompt else WRITTEN
+    events = await heard(http, question)
+    given = events[-1]["final_response"].removesuffix(" [1]")
+    assert given != FAQS[language][[*FAQS[language]][-1]]
+
+
 @pytest.mark.conforms(
     "chat-core", "7.4", "A FAQ among the results is the answer, without the model"
 )
@@ -312,6 +409,9 @@ async def test_given_a_knowledge_base_that_fails_then_404_is_nothing_and_else_we
         events = await heard(http, QUESTION, room_id="")
         assert "The local index answers instead." in str(said(events, "step"))
         assert events[-1]["references"][0]["metadatas"]["file_name"] == "lantern-3-manual.md"
+        events = await heard(http, QUESTION, room_id="", collection_name="kac_law")
+        assert events[-1]["references"] == []
+        assert "do not hold an answer" in events[-1]["final_response"]
 
 
 @pytest.mark.conforms("chat-core", "7.4", "Of 100 passages only those used are references")
@@ -471,10 +571,11 @@ async def test_given_a_reply_that_is_cut_then_its_tokens_are_counted_and_kept(
 
 
 @pytest.mark.conforms("chat-core", "11.1", "Query rewrite failure: the question as it was asked")
+@pytest.mark.parametrize("name", [NAME, "llama3.2:1b", "unknown"])
 async def test_given_a_rewrite_that_fails_then_the_question_itself_is_searched(
-    with_model: Server,
+    with_model: Server, name: str
 ) -> None:
-    http, model = await with_model.start(name=NAME), a_model(with_model)
+    http, model = await with_model.start(name=name), a_model(with_model)
     await heard(http, "Which part is the Heating jacket for?")
     # The second leans on what was said before, and nobody makes a question of its own of it.
     questions = {

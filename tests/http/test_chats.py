@@ -17,7 +17,7 @@ from ragstone.http.app import create_app
 from ragstone.ingest.uploads import MAX_NAME_BYTES, plain_name
 from ragstone.local import Ragstone
 from ragstone.plugins.chats.routes import ChatsMessage
-from ragstone.settings import DialectSettings, ServerSettings, Settings
+from ragstone.settings import DialectSettings, Settings
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
@@ -284,17 +284,3 @@ async def test_given_the_dialect_is_off_then_it_is_not_there() -> None:
     transport = httpx.ASGITransport(create_app(FakeService(), settings, "token"))
     async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
         assert (await client.get("/chat/known/documents")).status_code == 404
-
-
-async def test_given_types_that_may_be_uploaded_then_others_fail_alone(
-    ragstone: Ragstone, tmp_path: Path
-) -> None:
-    server = ServerSettings(upload_types=("txt",))
-    settings = Settings(ragstone_data=tmp_path / "data", server=server)
-    transport = httpx.ASGITransport(create_app(ragstone, settings, "token"))
-    async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=PATIENCE) as client:
-        found = await uploaded(client, "c", ("ost.txt", OST), ("ost.md", OST))
-    assert [item["name"] for item in found["uploaded"]] == ["ost.txt"]
-    [failed] = found["failed"]
-    assert failed["name"] == "ost.md"
-    assert "txt" in failed["error"]

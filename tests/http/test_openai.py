@@ -96,7 +96,7 @@ async def test_whole_answer(client: AsyncOpenAI, url: str) -> None:
     ours = answer.model_extra["ragstone"]
     assert ours["confidence"] == 0.88
     assert ours["refused"] is False
-    assert [stage["stage"] for stage in ours["trace"]] == ["retrieve", "fuse"]
+    assert [stage["stage"] for stage in ours["trace"]] == ["retrieve", "rerank"]
     assert ours["sources"][0] == {
         "number": 1,
         "document_id": "d1",

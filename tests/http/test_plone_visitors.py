@@ -289,9 +289,9 @@ def test_given_a_prompt_of_the_site_then_it_goes_with_the_question() -> None:
 
 
 def test_given_a_visitor_then_a_caller_of_the_sites_collection_alone() -> None:
-    settings = PloneSettings(collection="site", tenant="acme")
+    settings = PloneSettings(collection="site")
     reader = visitor_caller(Visitor(user="ann", groups=["g"], roles=["Member"]), settings)
-    assert reader.principal == Principal("acme", "ann", ("Member", "g"), ("site",))
+    assert reader.principal == Principal("default", "ann", ("Member", "g"), ("site",))
     assert (reader.role, reader.collections, reader.operator) == ("reader", ("site",), False)
     assert visitor_caller(Visitor(user="ann", indexes=True), settings).role == "editor"
     one, two = (visitor_caller(Visitor(place=place), settings) for place in ("a", "b"))

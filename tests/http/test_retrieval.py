@@ -27,7 +27,6 @@ from ragstone.plugins.retrieval.external_retriever import (
     RetrievalService,
 )
 from ragstone.plugins.retrieval.routes import RetrieveRequest, SearchRerankRequest
-from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.settings import IndexSettings, Settings
 from tests.engine.adapters import a_kit, ran
@@ -280,8 +279,7 @@ async def test_given_a_retrieval_service_then_it_gets_every_query_and_filter() -
         turn = Turn(Ask("a", where=where), queries=("a", "b"), imagined=("c",))
         step, _ = await ran(Retrieve(), turn, external_retriever=client)
         await client.aclose()
-    fused, _ = await ran(Fuse(), step.turn)
-    assert [(hit.chunk.chunk_id, hit.score) for hit in fused.turn.hits] == [("c", 0.7)]
+    assert [(hit.chunk.chunk_id, hit.score) for hit in step.turn.hits] == [("c", 0.7)]
     assert sorted(item["query"] for item in service.asked) == ["a", "b", "c"]
     for asked in service.asked:
         assert asked["filters"] == {"folder": ["/hr"], "year": [2024], "modified_after": 1.0}

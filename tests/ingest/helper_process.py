@@ -6,7 +6,7 @@ Embedding a batch and reading a file take so many seconds more than they would.
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,11 @@ from ragstone.core.errors import DocumentError
 from ragstone.core.turn import Principal
 from ragstone.index.connect import connect
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.jobs.runner import Runner
+from ragstone.jobs.runner import CONCURRENCY, Runner
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.work import part_works, works
 from ragstone.ports import ChunkIndex, Vectors
-from ragstone.settings import IndexSettings, IngestSettings, JobSettings
+from ragstone.settings import IndexSettings, IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.jobs import SqlJobs
@@ -30,7 +30,6 @@ from tests.hashing import HashingEmbedder, OneEmbedder
 from tests.jobs.adapters import shared_database
 
 WHO = Principal("default", "eva", ("staff",))
-SETTINGS = JobSettings()
 QUICK = {"WORKER_TIMEOUT": 5.0, "POLL_SECONDS": 0.1, "DEATHS": 1000}
 
 
@@ -73,7 +72,7 @@ async def site(
     folder: Path,
     batch_seconds: float = 0.0,
     read_seconds: float = 0.0,
-    settings: JobSettings = SETTINGS,
+    concurrency: Mapping[str, int] = CONCURRENCY,
 ) -> AsyncIterator[Site]:
     """A Ragstone without answers, which runs jobs once its runner is started."""
     embedder = SlowEmbedder()
@@ -82,7 +81,7 @@ async def site(
         async with shared_database(url) as database:
             catalog = await SqlCatalog.open(database)
             index = connect(IndexSettings(url=index_url), folder / "index")
-            ingest = IngestSettings(parse_processes=1)
+            ingest = IngestSettings()
             pipeline = SlowPipeline(
                 index, catalog, OneEmbedder(embedder), ingest, data=folder, parts=SqlParts(database)
             )
@@ -90,8 +89,8 @@ async def site(
             store = SqlJobs(database)
             none = cast(Any, None)
             done = {**works(catalog, pipeline, none, none, store), **part_works(pipeline)}
-            runner = Runner(store, SqlWorkers(database), done, settings, shared=True)
-            jobs = LocalJobs(store, catalog, runner, settings)
+            runner = Runner(store, SqlWorkers(database), done, True, concurrency)
+            jobs = LocalJobs(store, catalog, runner)
             try:
                 yield Site(database, catalog, index, pipeline, runner, jobs)
             finally:

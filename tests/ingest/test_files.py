@@ -16,8 +16,8 @@ def write(path: Path, text: str = "hello") -> Path:
     return path
 
 
-def paths_of(*given: Path, follow_links: bool = False) -> list[str]:
-    return [found.path for found in discover(given, follow_links)]
+def paths_of(*given: Path) -> list[str]:
+    return [found.path for found in discover(given)]
 
 
 def refusal(found: object) -> RefusedFile:
@@ -29,7 +29,7 @@ def test_given_a_folder_when_walked_then_supported_files_come_in_order(tmp_path:
     docs = tmp_path / "docs"
     for name in ("b.txt", "a.MD", "sub/c.pdf", "image.gif", ".hidden.txt", ".git/d.txt"):
         write(docs / name)
-    every = list(discover([docs], False))
+    every = list(discover([docs]))
     found = [item for item in every if not isinstance(item, SkippedFile)]
     assert [item.path for item in found] == ["/docs/a.MD", "/docs/b.txt", "/docs/sub/c.pdf"]
     skipped = {item.path: item.kind for item in every if isinstance(item, SkippedFile)}
@@ -53,13 +53,13 @@ def test_given_a_relative_path_when_walked_then_the_source_is_absolute(
 ) -> None:
     write(tmp_path / "docs" / "a.txt")
     monkeypatch.chdir(tmp_path / "docs")
-    (found,) = discover([Path(".")], False)
+    (found,) = discover([Path(".")])
     assert isinstance(found, FoundFile)
     assert (found.path, found.source) == ("/docs/a.txt", tmp_path / "docs" / "a.txt")
 
 
 def test_given_an_unsupported_file_when_named_then_it_is_refused(tmp_path: Path) -> None:
-    (found,) = discover([write(tmp_path / "a.gif")], False)
+    (found,) = discover([write(tmp_path / "a.gif")])
     error = refusal(found).error
     assert isinstance(error, WrongType)
     assert ".pdf, .docx" in error.message
@@ -68,7 +68,7 @@ def test_given_an_unsupported_file_when_named_then_it_is_refused(tmp_path: Path)
 def test_given_pictures_when_walked_then_they_are_documents_if_wanted(tmp_path: Path) -> None:
     write(tmp_path / "docs" / "a.png")
     assert paths_of(tmp_path / "docs") == ["/docs/a.png"]
-    (skipped,) = discover([tmp_path / "docs"], False, pictures=False)
+    (skipped,) = discover([tmp_path / "docs"], pictures=False)
     assert isinstance(skipped, SkippedFile)
     assert (skipped.path, skipped.kind) == ("/docs/a.png", ".png")
 
@@ -78,14 +78,14 @@ def test_given_an_unwanted_picture_when_named_then_it_says_what_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
 ) -> None:
     monkeypatch.setattr(recognition, "is_installed", lambda: installed)
-    (found,) = discover([write(tmp_path / "a.png")], False, pictures=False)
+    (found,) = discover([write(tmp_path / "a.png")], pictures=False)
     hint = "INGEST__OCR_PAGES" if installed else "pip install 'ragstone[ocr]'"
     assert hint in refusal(found).error.message
 
 
 @pytest.mark.parametrize("name", ["gone.txt", "gone", "gone.png"])
 def test_given_no_such_path_when_named_then_it_is_refused(tmp_path: Path, name: str) -> None:
-    (found,) = discover([tmp_path / name], False)
+    (found,) = discover([tmp_path / name])
     error = refusal(found).error
     assert isinstance(error, UnreadableDocument)
     assert "does not exist" in error.message
@@ -94,19 +94,19 @@ def test_given_no_such_path_when_named_then_it_is_refused(tmp_path: Path, name: 
 def test_given_a_misspelt_path_then_the_nearest_names_are_told(tmp_path: Path) -> None:
     write(tmp_path / "report.txt")
     write(tmp_path / "report.txt.meta.yaml")
-    (found,) = discover([tmp_path / "reprot.txt"], False)
+    (found,) = discover([tmp_path / "reprot.txt"])
     assert refusal(found).error.message.endswith(f"The nearest: {tmp_path / 'report.txt'}.")
-    (elsewhere,) = discover([tmp_path / "gone" / "a.txt"], False)
+    (elsewhere,) = discover([tmp_path / "gone" / "a.txt"])
     assert "The nearest" not in refusal(elsewhere).error.message
 
 
 def test_given_a_sidecar_when_named_then_it_is_no_document(tmp_path: Path) -> None:
     write(tmp_path / "a.txt")
-    (found,) = discover([write(tmp_path / "a.txt.meta.json")], False)
+    (found,) = discover([write(tmp_path / "a.txt.meta.json")])
     assert "describes other files" in refusal(found).error.message
 
 
-def test_given_a_link_that_leads_outside_when_walked_then_it_is_refused_unless_allowed(
+def test_given_a_link_that_leads_outside_when_walked_then_it_is_refused(
     tmp_path: Path,
 ) -> None:
     write(tmp_path / "secret" / "s.txt")
@@ -114,14 +114,9 @@ def test_given_a_link_that_leads_outside_when_walked_then_it_is_refused_unless_a
     write(docs / "a.txt")
     (docs / "file.txt").symlink_to(tmp_path / "secret" / "s.txt")
     (docs / "folder").symlink_to(tmp_path / "secret")
-    refused = [item for item in discover([docs], False) if isinstance(item, RefusedFile)]
+    refused = [item for item in discover([docs]) if isinstance(item, RefusedFile)]
     assert [item.path for item in refused] == ["/docs/file.txt", "/docs/folder"]
     assert all(isinstance(item.error, OutsideFolder) for item in refused)
-    assert paths_of(docs, follow_links=True) == [
-        "/docs/a.txt",
-        "/docs/file.txt",
-        "/docs/folder/s.txt",
-    ]
 
 
 def test_given_a_link_inside_the_folder_when_walked_then_it_is_followed(tmp_path: Path) -> None:
@@ -131,15 +126,12 @@ def test_given_a_link_inside_the_folder_when_walked_then_it_is_followed(tmp_path
     assert paths_of(docs) == ["/docs/a.txt", "/docs/b.txt"]
 
 
-@pytest.mark.parametrize("follow_links", [True, False])
-def test_given_links_in_a_circle_when_walked_then_it_ends(
-    tmp_path: Path, follow_links: bool
-) -> None:
+def test_given_links_in_a_circle_when_walked_then_it_ends(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     write(docs / "sub" / "a.txt")
     (docs / "sub" / "up").symlink_to(docs)
     (docs / "self.txt").symlink_to(docs / "self.txt")
-    found = list(discover([docs], follow_links))
+    found = list(discover([docs]))
     assert [item.path for item in found if isinstance(item, FoundFile)] == ["/docs/sub/a.txt"]
 
 
@@ -147,7 +139,7 @@ def test_given_a_broken_link_when_walked_then_it_is_refused(tmp_path: Path) -> N
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.txt").symlink_to(docs / "gone.txt")
-    (found,) = discover([docs], False)
+    (found,) = discover([docs])
     assert isinstance(refusal(found).error, UnreadableDocument)
 
 
@@ -155,7 +147,7 @@ def test_given_a_broken_link_when_walked_then_it_is_refused(tmp_path: Path) -> N
 def test_given_no_permission_when_walked_then_it_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "docs" / "a.txt")
     path.chmod(0)
-    (found,) = discover([tmp_path / "docs"], False)
+    (found,) = discover([tmp_path / "docs"])
     assert "permission denied" in refusal(found).error.message
 
 
@@ -171,7 +163,7 @@ def test_given_two_folders_of_the_same_name_when_walked_then_paths_stay_apart(
 
 def test_given_a_named_pipe_when_walked_then_it_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.txt")
-    (found,) = discover([tmp_path], False)
+    (found,) = discover([tmp_path])
     assert "not a regular file" in refusal(found).error.message
 
 
@@ -193,20 +185,20 @@ def test_given_a_type_that_cannot_be_read_then_it_is_said_what_to_do(
     tmp_path: Path, name: str, advice: str
 ) -> None:
     (tmp_path / name).write_text("x")
-    [refused] = discover([tmp_path / name], follow_links=False)
+    [refused] = discover([tmp_path / name])
     assert isinstance(refused, RefusedFile)
     assert advice in refused.error.message
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".txt"])
 def test_given_what_the_system_cannot_look_up_then_it_is_refused(tmp_path: Path, name: str) -> None:
-    (found,) = discover([tmp_path / name], False)
+    (found,) = discover([tmp_path / name])
     assert isinstance(refusal(found).error, UnreadableDocument)
-    assert list(discover([tmp_path], False, only=[tmp_path / name])) == []
+    assert list(discover([tmp_path], only=[tmp_path / name])) == []
 
 
-def only_paths(root: Path, *only: str, follow_links: bool = False) -> list[str]:
-    found = discover([root], follow_links, only=[root / entry for entry in only])
+def only_paths(root: Path, *only: str) -> list[str]:
+    found = discover([root], only=[root / entry for entry in only])
     return [item.path for item in found if isinstance(item, FoundFile)]
 
 
@@ -218,7 +210,7 @@ def test_given_places_then_nothing_else_is_looked_at(tmp_path: Path) -> None:
     assert only_paths(docs, "sub") == ["/docs/sub/c.txt", "/docs/sub/deep/d.txt"]
     assert only_paths(docs, "sub/c.txt", "sub", "sub/deep") == only_paths(docs, "sub")
     assert only_paths(docs, ".git/e.txt", "gone.txt", "gone/x.txt", "a.gif") == []
-    assert [*discover([docs], False, only=[tmp_path])] == [*discover([docs], False)]
+    assert [*discover([docs], only=[tmp_path])] == [*discover([docs])]
     assert only_paths(docs) == []
 
 
@@ -240,11 +232,10 @@ def test_given_places_behind_links_then_links_are_followed_as_in_a_walk(tmp_path
     (tmp_path / "given").symlink_to(docs)
     assert only_paths(docs, "linked/a.txt") == ["/docs/linked/a.txt"]
     assert only_paths(docs, "outside/b.txt") == []
-    assert only_paths(docs, "outside/b.txt", follow_links=True) == ["/docs/outside/b.txt"]
     assert only_paths(tmp_path / "given", "in/a.txt") == ["/docs/in/a.txt"]
 
 
 def test_given_a_file_then_only_its_own_place_counts(tmp_path: Path) -> None:
     file = write(tmp_path / "a.txt")
-    assert [item.path for item in discover([file], False, only=[file])] == ["/a.txt"]
-    assert list(discover([file], False, only=[tmp_path / "b.txt"])) == []
+    assert [item.path for item in discover([file], only=[file])] == ["/a.txt"]
+    assert list(discover([file], only=[tmp_path / "b.txt"])) == []

@@ -11,11 +11,11 @@ import pytest
 from ragstone.core.errors import Conflict, StateUnavailable
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.plugins.postgres.leases import Leases
+from ragstone.plugins.postgres.shared_view import SharedView
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
-from ragstone.store.sql.leases import Leases
-from ragstone.store.sql.shared_view import SharedView
 from tests.conformance.postgres_server import PostgresServer
 from tests.hashing import OneEmbedder
 from tests.jobs.adapters import fresh_database, shared_database
@@ -52,7 +52,7 @@ async def a_server(stack: AsyncExitStack, url: str, folder: Path, index: str) ->
     await catalog.at_index(index)
     edge = EdgeIndex(folder.parent / index)
     stack.push_async_callback(edge.aclose)
-    pipeline = Pipeline(edge, catalog, OneEmbedder(), IngestSettings(parse_processes=1))
+    pipeline = Pipeline(edge, catalog, OneEmbedder(), IngestSettings())
     stack.push_async_callback(pipeline.aclose)
     folder.mkdir()
     return Server(folder, catalog, pipeline)

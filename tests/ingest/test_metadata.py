@@ -18,9 +18,9 @@ def write(path: Path, text: str = "Whales sing.") -> Path:
     return path
 
 
-def said_of(*given: Path, follow_links: bool = False) -> dict[str, FoundMetadata]:
-    beside = MetadataFiles(follow_links)
-    found = [item for item in discover(given, follow_links) if isinstance(item, FoundFile)]
+def said_of(*given: Path) -> dict[str, FoundMetadata]:
+    beside = MetadataFiles()
+    found = [item for item in discover(given) if isinstance(item, FoundFile)]
     return {item.path: beside.describe(item) for item in found}
 
 
@@ -134,8 +134,6 @@ def test_given_a_sidecar_that_leads_outside_then_it_is_not_followed(tmp_path: Pa
     said = said_of(tmp_path / "docs")["/docs/a.txt"]
     assert said.metadata == {}
     assert "leads outside" in said.refused[0].error.message
-    followed = said_of(tmp_path / "docs", follow_links=True)["/docs/a.txt"]
-    assert followed.metadata == {"password": "x"}
 
 
 def test_given_a_pipe_for_a_sidecar_then_nothing_waits_for_it(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
-SMALL = IngestSettings(parse_processes=1, parse_memory_mb=256)
+SMALL = IngestSettings(parse_memory_mb=256)
 
 FORMATS = """
 import os, re, signal, socket, sys, time
@@ -141,7 +141,7 @@ def formats(site: Site) -> None:
 
 @pytest_asyncio.fixture
 async def processes() -> AsyncIterator[ParseProcesses]:
-    processes = ParseProcesses(SMALL)
+    processes = ParseProcesses(SMALL, 1)
     yield processes
     await processes.aclose()
 
@@ -149,7 +149,7 @@ async def processes() -> AsyncIterator[ParseProcesses]:
 @pytest_asyncio.fixture
 async def hasty() -> AsyncIterator[ParseProcesses]:
     """Those that give a small file two seconds."""
-    processes = ParseProcesses(SMALL.model_copy(update={"parse_seconds": 2.0}))
+    processes = ParseProcesses(SMALL.model_copy(update={"parse_seconds": 2.0}), 1)
     yield processes
     await processes.aclose()
 
@@ -219,10 +219,10 @@ async def test_given_pages_to_recognise_then_each_adds_time_but_not_for_ever(
     monkeypatch.setattr("ragstone.ingest.parse_process.PAGE_SECONDS", 1.0)
     file = written(tmp_path, "a.xpages")
     enough = SMALL.model_copy(update={"parse_seconds": 1.0, "ocr_pages": 20})
-    patient = ParseProcesses(enough)
+    patient = ParseProcesses(enough, 1)
     assert len(await pieces(patient, file)) == 1
     await patient.aclose()
-    hasty = ParseProcesses(enough.model_copy(update={"ocr_pages": 1}))
+    hasty = ParseProcesses(enough.model_copy(update={"ocr_pages": 1}), 1)
     assert "seconds" in (await refusal(hasty, file)).message
     await hasty.aclose()
 
@@ -233,7 +233,7 @@ async def test_given_a_page_that_is_recognised_then_it_may_be_silent_for_both_ti
     monkeypatch.setattr("ragstone.ingest.parse_process.PAGE_SECONDS", 5.0)
     file = written(tmp_path, "a.xpages")  # Eight pages of half a second each.
     patient = SMALL.model_copy(update={"parse_seconds": 0.3})
-    processes = ParseProcesses(patient)
+    processes = ParseProcesses(patient, 1)
     assert len(await pieces(processes, file)) == 1
     await processes.aclose()
 
@@ -383,7 +383,7 @@ async def test_given_a_job_that_is_cancelled_then_its_process_ends(
 async def test_given_more_files_than_processes_then_they_wait_for_each_other(
     tmp_path: Path,
 ) -> None:
-    processes = ParseProcesses(IngestSettings(parse_processes=2))
+    processes = ParseProcesses(IngestSettings())
     files = [written(tmp_path, f"{number}.txt") for number in range(6)]
     read = await asyncio.gather(*(pieces(processes, file) for file in files))
     assert [len(item) for item in read] == [1] * 6

@@ -754,6 +754,18 @@ async def test_given_any_progress_then_it_is_whole_only_when_all_vectors_are_the
             assert report.embedded == report.vectors == 5
 
 
+async def test_given_texts_in_several_languages_then_the_new_collection_is_said_to_be_mixed(
+    house: House,
+) -> None:
+    shutil.rmtree(house.documents)
+    house.write("a.txt", "The mill stands by the river, and its wheel is new. " * 20)
+    house.write("b.txt", "Die Mühle steht am Fluss, und ihr Rad ist neu gebaut. " * 20)
+
+    last = await house.ingest()
+
+    assert last.notes[0].startswith("New collection 'default': the text is mixed, so ")
+
+
 async def test_given_a_changed_included_file_then_the_document_is_read_again(house: House) -> None:
     shutil.rmtree(house.documents)
     (house.documents / "parts").mkdir(parents=True)

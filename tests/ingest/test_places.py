@@ -128,7 +128,7 @@ def test_no_descriptor_stays_open(folder: Path, outside: Path) -> None:
             os.close(open_regular(folder / name))
         with suppress(OSError), pin_file(folder / name):
             pass
-        list(discover([folder], follow_links=False))
+        list(discover([folder]))
 
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -170,7 +170,7 @@ def test_a_link_that_is_swapped_while_it_is_followed_ends_nothing(
         raise OSError(22, "Invalid argument", path)
 
     monkeypatch.setattr(os, "readlink", fail)
-    found = [item.path for item in discover([folder], False) if isinstance(item, FoundFile)]
+    found = [item.path for item in discover([folder]) if isinstance(item, FoundFile)]
 
     assert found == ["/sub/a.txt", "/sub/c.rst"]
     assert "b.txt" in parse(folder / "c.rst", IngestSettings(), folder).notes[0]
@@ -184,7 +184,7 @@ def test_what_is_found_and_hashed_while_it_is_swapped_is_of_the_folder(
 
     with swapping(tmp_path / swapped, outside / Path(swapped).name.replace("sub", "")):
         for _ in range(300):
-            for item in discover([tmp_path / "docs"], follow_links=False):
+            for item in discover([tmp_path / "docs"]):
                 if isinstance(item, FoundFile):
                     assert item.source.is_relative_to(tmp_path / "docs")
                     # A fast machine may swap it each time between the two.

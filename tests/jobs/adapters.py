@@ -11,20 +11,18 @@ from uuid import uuid4
 import psycopg
 
 from ragstone.core.turn import Principal
-from ragstone.jobs.runner import Report, Runner, Work
+from ragstone.jobs.runner import CONCURRENCY, Report, Runner, Work
 from ragstone.local.jobs import LocalJobs
+from ragstone.plugins.postgres.state import Postgres
 from ragstone.ports.jobs import Job
 from ragstone.service.jobs import JobView
-from ragstone.settings import JobSettings
 from ragstone.store.sql.database import Database, open_backend, open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.parts import SqlWorkers
-from ragstone.store.sql.postgres import Postgres
 from tests.memory_store import MemoryNames
 from tests.patience import PATIENCE
 
 EVA = Principal("default", "eva", ("staff",))
-USUAL = JobSettings()
 
 
 class Counting:
@@ -88,36 +86,36 @@ class Queue:
 
 @asynccontextmanager
 async def queue_in(
-    folder: Path, work: Mapping[str, Work], settings: JobSettings = USUAL
+    folder: Path, work: Mapping[str, Work], concurrency: Mapping[str, int] = CONCURRENCY
 ) -> AsyncIterator[Queue]:
     """A queue in files of `folder`; stopped at the end."""
     async with (
         open_database(folder / "state.sqlite") as database,
-        _queue(database, work, settings, shared=False) as queue,
+        _queue(database, work, concurrency, shared=False) as queue,
     ):
         yield queue
 
 
 @asynccontextmanager
 async def shared_queue(
-    url: str, work: Mapping[str, Work], settings: JobSettings = USUAL
+    url: str, work: Mapping[str, Work], concurrency: Mapping[str, int] = CONCURRENCY
 ) -> AsyncIterator[Queue]:
     """A queue in the PostgreSQL database at `url`, which `fresh_database` made."""
     async with (
         shared_database(url) as database,
-        _queue(database, work, settings, shared=True) as queue,
+        _queue(database, work, concurrency, shared=True) as queue,
     ):
         yield queue
 
 
 @asynccontextmanager
 async def _queue(
-    database: Database, work: Mapping[str, Work], settings: JobSettings, shared: bool
+    database: Database, work: Mapping[str, Work], concurrency: Mapping[str, int], shared: bool
 ) -> AsyncIterator[Queue]:
     store = SqlJobs(database)
-    runner = Runner(store, SqlWorkers(database), work, settings, shared)
+    runner = Runner(store, SqlWorkers(database), work, shared, concurrency)
     try:
-        yield Queue(LocalJobs(store, MemoryNames(), runner, settings), runner, store)
+        yield Queue(LocalJobs(store, MemoryNames(), runner), runner, store)
     finally:
         await runner.stop()
 

@@ -13,11 +13,10 @@ from unittest.mock import patch
 
 from ragstone.jobs.runner import Report
 from ragstone.ports.jobs import Job, State
-from ragstone.settings import JobSettings
 from ragstone.store.sql.jobs import SqlJobs
 from tests.jobs import adapters as adapters
 
-SETTINGS = JobSettings(ask=8, ingest=2)
+AT_ONCE = {"ask": 8, "ingest": 2}
 QUICK = {"WORKER_TIMEOUT": 2.0, "POLL_SECONDS": 0.1, "DEATHS": 1000}
 
 
@@ -49,7 +48,7 @@ async def worker(url: str, seconds: float) -> AsyncIterator[adapters.Queue]:
     adapters.SqlJobs = Telling  # type: ignore[misc]
     work: Any = Pausing(seconds)
     with patch.multiple("ragstone.jobs.runner", **QUICK):
-        async with adapters.shared_queue(url, {"ask": work, "ingest": work}, SETTINGS) as queue:
+        async with adapters.shared_queue(url, {"ask": work, "ingest": work}, AT_ONCE) as queue:
             await queue.runner.start()
             yield queue
 

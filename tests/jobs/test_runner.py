@@ -27,7 +27,6 @@ from ragstone.ports.jobs import (
     NewJob,
     NewPart,
 )
-from ragstone.settings import JobSettings
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.parts import SqlParts, SqlWorkers
@@ -81,7 +80,7 @@ async def test_a_job_begins_at_once_and_not_when_the_queue_is_next_looked_throug
 
 async def test_of_one_kind_so_many_run_at_a_time_and_by_priority(tmp_path: Path) -> None:
     count = Counting(0.1)
-    settings = JobSettings(ask=2)
+    settings = {"ask": 2}
     async with queue_in(tmp_path, {"ask": count}, settings) as queue:
         await queue.jobs.pause_kind("ask")
         low = [await queue.submit(n=n) for n in range(3)]
@@ -177,7 +176,7 @@ async def test_a_running_job_that_is_cancelled_stops_at_once_for_good(tmp_path: 
 
 async def test_a_job_that_waits_is_cancelled_without_ever_beginning(tmp_path: Path) -> None:
     count = Counting(0.3)
-    async with queue_in(tmp_path, {"ask": count}, JobSettings(ask=1)) as queue:
+    async with queue_in(tmp_path, {"ask": count}, {"ask": 1}) as queue:
         first, second = await queue.submit(), await queue.submit()
         await queue.jobs.cancel(EVA, second.id)
         await queue.ended(first.id)
@@ -218,7 +217,7 @@ async def test_given_a_stop_in_the_middle_then_the_next_start_runs_the_job_again
 async def test_a_stop_does_not_wait_for_jobs_that_are_about_to_begin(
     tmp_path: Path, seconds: float
 ) -> None:
-    settings = JobSettings(ask=3)
+    settings = {"ask": 3}
     async with asyncio.timeout(60):
         async with queue_in(tmp_path, {"ask": Counting(0)}, settings) as queue:
             jobs = [await queue.submit(to=1, n=n) for n in range(3)]
@@ -405,7 +404,7 @@ async def test_a_job_that_others_queued_again_meanwhile_ends_here_before_it_begi
 ) -> None:
     count = Counting(30)
     async with asyncio.timeout(PATIENCE):
-        async with queue_in(tmp_path, {"ask": count}, JobSettings(ask=2)) as queue:
+        async with queue_in(tmp_path, {"ask": count}, {"ask": 2}) as queue:
             job = await queue.submit()
             await count.begun()
             await queue.store.move(job.id, (RUNNING,), PAUSED)

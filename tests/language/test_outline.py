@@ -172,6 +172,21 @@ def test_given_lists_when_outlined_then_each_item_is_one_with_its_nesting() -> N
 
 
 @pytest.mark.parametrize(
+    "last", ["6. The Project Secretary.", "6. The Secretary", "6. Everybody Else"]
+)
+def test_given_a_list_whose_last_item_looks_like_a_name_then_it_is_an_item(last: str) -> None:
+    text = f"Who decides:\n\n5. A delegate, for a task;\n{last}\n\nThe rest is told below."
+
+    assert [kind for kind, *_ in seen(text)] == ["paragraph", "item", "item", "paragraph"]
+
+
+def test_given_a_numbered_name_apart_from_the_list_before_it_then_it_is_a_heading() -> None:
+    text = "1. Parts\n\nThey are:\n\n1. A wheel;\n\n2. Assembly\n\nPut the wheel on the axle.\n"
+
+    assert ("heading", "2. Assembly") in [(kind, said) for kind, _, _, said in seen(text)]
+
+
+@pytest.mark.parametrize(
     ("text", "kinds"),
     [
         ("Title\n=====\nText of it.", ["heading", "paragraph"]),

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-USUAL = {"retry_seconds": 20.0, "breaker_failures": 5, "breaker_recovery": 30.0, "patience": 60.0}
+USUAL = {
+    "retry_seconds": 20.0,
+    "breaker_failures": 5,
+    "breaker_recovery": 30.0,
+    "patience": 60.0,
+    "parallel": 200,
+}
 
 
 def settings_of(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]) -> dict[str, Any]:

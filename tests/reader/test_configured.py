@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import ConfigError, ModelUnavailable
-from ragstone.models.named.places import NamedModels
+from ragstone.models.named import NamedModels
 from ragstone.ports import Pair
 from ragstone.reader.configured import open_configured_reader
 from ragstone.reader.network import CARD, find_bundled
 from ragstone.settings import ReaderSettings
-from tests.models.named.small_models import a_scorer, an_encoder
+from tests.named_models.small_models import a_scorer, an_encoder
 
 CLAIM = Pair("The museum opens at nine.", "The museum opens at nine.")
 ASKED = Pair("When does the museum open?", "The museum opens at nine.", question=True)

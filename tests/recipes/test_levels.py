@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from ragstone.answer import generate
 from ragstone.answer.extractive.extractive import Extractive
-from ragstone.answer.judgement import CRITERIA
+from ragstone.answer.rounds import CRITERIA
 from ragstone.build import open_adapters
 from ragstone.core.answer import Instructions, Usage
 from ragstone.core.events import Done, Event, Failed, Thinking, Token

@@ -14,14 +14,14 @@ import pytest
 
 from ragstone.answer.build_prompt import build_prompt
 from ragstone.answer.generate import Generate
-from ragstone.answer.judgement import parse_judgement
 from ragstone.answer.reason import think
+from ragstone.answer.rounds import parse_judgement
 from ragstone.answer.structured import Structured
 from ragstone.conversation.contextualize import Contextualize
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.turn import Ask, JsonFormat, Message, Plan, Turn
 from ragstone.engine.stage import nowhere
-from ragstone.guard.decision import verdict
+from ragstone.guard.guard import verdict
 from ragstone.language.json_answer import parse_list
 from ragstone.language.templates import load_shipped
 from ragstone.ports import Profile

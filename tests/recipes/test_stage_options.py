@@ -138,8 +138,8 @@ def test_given_an_option_out_of_range_then_an_error_names_it() -> None:
 
 
 def test_given_an_option_that_a_setting_decides_then_it_stays() -> None:
-    made = Recipes(Settings(stages={"fuse": {"rrf_k": 99}})).of("plain", "standard")
-    assert stage(made, "fuse").rrf_k == 30  # type: ignore[attr-defined]
+    made = Recipes(Settings(stages={"retrieve": {"rrf_k": 99}})).of("plain", "standard")
+    assert stage(made, "retrieve").rrf_k == 30  # type: ignore[attr-defined]
 
 
 async def test_given_most_characters_then_the_best_passages_that_fit() -> None:

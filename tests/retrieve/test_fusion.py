@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragstone.core.turn import Ask, Fusion, RankedList, Scored, Turn
-from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.fusion import FusionWeights, fuse, scale_scores
+from ragstone.retrieve.retrieve import ListFusion
 from tests.engine.samples import a_hit
 
 
@@ -53,7 +53,7 @@ def test_given_a_title_boost_then_a_title_that_says_it_all_counts_that_much_more
     chunks = {hit.chunk.chunk_id: hit.chunk for hit in (said, other)}
     turn = Turn(Ask("Opening hours"), queries=("Opening hours",), chunks=chunks)
     for boost in (0.0, 1.0, 3.0):
-        hits = Fuse(title_boost=boost)._hits(turn, dict.fromkeys(chunks, 0.5))
+        hits = ListFusion(30, boost)._hits(turn, dict.fromkeys(chunks, 0.5))
         scores = {hit.chunk.title: hit.score for hit in hits}
         assert scores["Opening hours"] / scores["Contact"] == pytest.approx(1 + boost)
 

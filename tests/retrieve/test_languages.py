@@ -6,7 +6,7 @@ from typing import cast
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Plan, RankedList, Scored, SearchOptions, Turn
 from ragstone.ports import Adapters
-from ragstone.retrieve.fuse import Fuse
+from ragstone.retrieve.retrieve import ListFusion
 from tests.engine.samples import a_chunk
 from tests.hashing import HashingEmbedder, OneEmbedder
 
@@ -32,7 +32,7 @@ async def ranking(question: str, multilingual: bool = True, **options: float) ->
         lists=(RankedList("dense", question, dense), RankedList("bm25", question, bm25)),
         chunks=CHUNKS,
     )
-    step = await Fuse().run(turn, adapters, lambda event: None)  # type: ignore[arg-type,return-value]
+    step = await ListFusion(30, 0.0).run(turn, adapters)  # type: ignore[arg-type,return-value]
     return [hit.chunk.chunk_id for hit in step.turn.hits]
 
 

@@ -24,7 +24,7 @@ from ragstone.settings import (
     IngestSettings,
     Settings,
 )
-from tests.models.named.test_colbert import OWN, a_colbert
+from tests.named_models.test_colbert import OWN, a_colbert
 
 pytestmark = pytest.mark.slow
 

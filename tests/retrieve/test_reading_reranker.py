@@ -9,8 +9,9 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
-from ragstone.retrieve.rerankers import reading
-from ragstone.retrieve.rerankers.reading import BATCH, ReadingReranker
+from ragstone.retrieve.rerankers import in_time
+from ragstone.retrieve.rerankers.in_time import BATCH
+from ragstone.retrieve.rerankers.reading import ReadingReranker
 
 COLLECTION = Collection("default", "default", "minilm", "m/1", 384, "en")
 
@@ -28,7 +29,7 @@ async def test_what_answers_has_the_highest_score_and_what_cannot_be_read_none()
         "A full battery lasts 31 days without sun.",
         "ዋሽንግተን ዲሲ የአሜሪካ ዋና ከተማ ናት። በ1790 የተመሰረተች ከተማ ናት።",
     )
-    judged = await ReadingReranker(reader, 0.7).judge(
+    judged = await ReadingReranker(reader).judge(
         COLLECTION,
         "How many days does a full battery last?",
         [a_chunk(number, text) for number, text in enumerate(texts)],
@@ -62,9 +63,9 @@ async def test_a_slow_machine_reads_the_best_and_the_others_keep_their_places(
     monkeypatch: pytest.MonkeyPatch, seconds: float, batches: int
 ) -> None:
     reader = SlowReader(seconds)
-    monkeypatch.setattr(reading, "time", reader)
+    monkeypatch.setattr(in_time, "time", reader)
     chunks = [a_chunk(number, "A full battery lasts 31 days.") for number in range(50)]
-    judged = await ReadingReranker(reader, 0.7).judge(COLLECTION, "How long?", chunks)
+    judged = await ReadingReranker(reader).judge(COLLECTION, "How long?", chunks)
     read = min(50, batches * BATCH)
     assert np.flatnonzero(~np.isnan(judged.scores)).tolist() == list(range(read))
     assert judged.reason == f"{read} of 50 passages read together with the question"

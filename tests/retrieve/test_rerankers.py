@@ -18,16 +18,18 @@ from ragstone.build import open_adapters
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.records import Collection
-from ragstone.models.named.places import NamedModels
+from ragstone.plugins.named_models.cross_encoder import CrossEncoder
+from ragstone.plugins.named_models.places import ModelPlaces
 from ragstone.ports import Said
-from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
+from ragstone.retrieve.rerankers import in_time
+from ragstone.retrieve.rerankers.in_time import BATCH
 from ragstone.retrieve.rerankers.listwise import ListwiseReranker, parse_ranking
 from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.settings import RerankSettings, Settings
 from ragstone.settings.read import load
 from tests.engine.samples import a_chunk
 from tests.http_server import running
-from tests.models.named.small_models import a_scorer
+from tests.named_models.small_models import a_scorer
 
 COLLECTION = Collection("default", "default", "m", "m/1", 8, "en")
 CHUNKS = [a_chunk("Cats purr."), a_chunk("Whales sing in the sea."), a_chunk("Ships sail.")]
@@ -36,16 +38,16 @@ QUESTION = "Who is it that can sing in the sea?"
 
 async def a_cross_encoder(folder: Path, **changes: Any) -> CrossEncoder:
     settings = RerankSettings(model=str(folder), **changes)
-    model = CrossEncoder(settings, NamedModels(folder / "data"))
+    model = CrossEncoder(settings, ModelPlaces(folder / "data"))
     await model.connect()
     return model
 
 
 @pytest.mark.conforms("V5", "Flow 5", "A cross-encoder reranks (RERANK__MODEL)")
 async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path) -> None:
-    model = await a_cross_encoder(a_scorer(tmp_path), weight=0.6)
+    model = await a_cross_encoder(a_scorer(tmp_path))
     judged = await model.judge(COLLECTION, QUESTION, CHUNKS)
-    assert judged.weight == 0.6
+    assert judged.weight == 0.7
     assert int(np.argmax(judged.scores)) == 1
     assert np.all((judged.scores >= 0) & (judged.scores <= 1))
     many = [a_chunk(f"{i} " + "sea " * i) for i in range(20)]
@@ -54,6 +56,27 @@ async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path
     assert together.tolist() == pytest.approx(alone)
     long = [a_chunk("sea " * 25_000), *CHUNKS]
     assert np.isfinite((await model.judge(COLLECTION, QUESTION * 300, long)).scores).all()
+    await model.aclose()
+
+
+@pytest.mark.conforms("V5", "5. Grade Documents", "A slow cross-encoder keeps the best so far")
+async def test_given_a_slow_cross_encoder_then_the_best_candidates_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowClock:
+        """Four seconds pass from each look at it to the next."""
+
+        now = 0.0
+
+        def monotonic(self) -> float:
+            self.now += 4.0
+            return self.now
+
+    model = await a_cross_encoder(a_scorer(tmp_path))
+    monkeypatch.setattr(in_time, "time", SlowClock())
+    judged = await model.judge(COLLECTION, QUESTION, [*CHUNKS, *[a_chunk("Ships sail.")] * 47])
+    assert np.flatnonzero(~np.isnan(judged.scores)).tolist() == list(range(4 * BATCH))
+    assert int(np.nanargmax(judged.scores)) == 1
     await model.aclose()
 
 
@@ -187,14 +210,14 @@ class Ranking:
 
 async def test_given_a_chat_model_then_its_order_becomes_scores_and_its_tokens_count() -> None:
     model = Ranking("[2] > [3]")
-    judged = await ListwiseReranker(model, 0.5).judge(COLLECTION, QUESTION, CHUNKS)
+    judged = await ListwiseReranker(model).judge(COLLECTION, QUESTION, CHUNKS)
     assert np.argsort(-judged.scores).tolist() == [1, 2, 0]
-    assert (judged.weight, judged.usage) == (0.5, Usage(10, 5, 1))
+    assert (judged.weight, judged.usage) == (0.7, Usage(10, 5, 1))
     assert "Whales sing" in model.asked[0]
 
 
 async def test_given_a_chat_model_that_ranks_nothing_then_the_order_stands() -> None:
-    judged = await ListwiseReranker(Ranking("I cannot."), 0.5).judge(COLLECTION, "q", CHUNKS)
+    judged = await ListwiseReranker(Ranking("I cannot.")).judge(COLLECTION, "q", CHUNKS)
     assert judged.weight == 0
 
 

@@ -15,10 +15,11 @@ from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.ingest import embedding
 from ragstone.jobs import ending
+from ragstone.jobs.runner import CONCURRENCY
 from ragstone.local import Ragstone
 from ragstone.ports import Embedder, Vectors
 from ragstone.service import IngestRequest, Progress
-from ragstone.settings import JobSettings, Settings
+from ragstone.settings import Settings
 from tests.ingest.pdf_files import pdf
 from tests.patience import PATIENCE
 
@@ -49,7 +50,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> SlowModel:
 async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ragstone]:
     """One that runs one ingest at a time, in short turns."""
     monkeypatch.setattr(ending, "TURN_SECONDS", 0.2)
-    settings = Settings(ragstone_data=tmp_path / "data", jobs=JobSettings(ingest=1))
+    monkeypatch.setitem(CONCURRENCY, "ingest", 1)
+    settings = Settings(ragstone_data=tmp_path / "data")
     async with build.open(settings) as service:
         yield service
 

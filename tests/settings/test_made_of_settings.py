@@ -34,23 +34,16 @@ from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.jobs.ending import KEEP_SECONDS, Ending
 from ragstone.local import Ragstone
 from ragstone.models.configured_chat import chat_model
-from ragstone.models.embedders import ConfiguredEmbedders
-from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.agent.settings import McpSettings
 from ragstone.plugins.agent.tools.configured import make_toolbox
 from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.site import PloneSite
-from ragstone.reader.configured import open_configured_reader
-from ragstone.reader.local import LocalReader
 from ragstone.service import IngestRequest
 from ragstone.settings import (
     AuthSettings,
     DialectSettings,
-    EmbeddingSettings,
     IngestSettings,
-    JobSettings,
     LlmSettings,
-    ReaderSettings,
     ServerSettings,
     Settings,
     StandbySettings,
@@ -157,15 +150,14 @@ async def test_what_a_plone_site_is_read_with(tmp_path: Path) -> None:
     plone = PloneSettings(
         url="http://127.0.0.1:9",
         collection="intranet",
-        tenant="acme",
     )
     site = PloneSite(FakeService(), Settings(ragstone_data=tmp_path, plone=plone))
     async with aclosing(site._client()) as client:
         sync = site._sync(client)
-        assert sync._principal.tenant == "acme"
+        assert sync._principal.tenant == "default"
     with pytest.raises(UnknownCollection):
-        site.check_reach(Caller(Principal("acme"), "editor", ("plone",)))
-    site.check_reach(Caller(Principal("acme"), "editor", ("intranet",)))
+        site.check_reach(Caller(Principal("default"), "editor", ("plone",)))
+    site.check_reach(Caller(Principal("default"), "editor", ("intranet",)))
 
 
 def test_the_spare_model_is_reached_by_its_own_settings_and_used_like_the_first() -> None:
@@ -191,19 +183,6 @@ def test_the_spare_model_is_reached_by_its_own_settings_and_used_like_the_first(
     assert second.api_key.get_secret_value() == "k"
     assert made.second.profile.vision
     assert made.second.profile.context_window != 900
-
-
-async def test_threads_of_models() -> None:
-    reader = open_configured_reader(ReaderSettings(), None, 3)  # type: ignore[arg-type]
-    assert isinstance(reader, LocalReader)
-    assert reader._threads == 3
-    await reader.aclose()
-    embedders = ConfiguredEmbedders(EmbeddingSettings(model="multilingual", threads=3))
-    embedder = embedders.choose("de")
-    assert isinstance(embedder, MultilingualE5)
-    assert embedder._bulk._max_workers + embedder._quick._max_workers >= 3
-    assert embedder._bulk._max_workers == 3
-    await embedders.aclose()
 
 
 @pytest.mark.slow
@@ -235,17 +214,13 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
         service = await opened(
             stack,
             tmp_path / "data",
-            jobs=JobSettings(
-                ask=11,
-                ingest=12,
-            ),
             ingest=IngestSettings(token_vectors="none"),
         )
         kinds = {kind.kind: kind for kind in await service.jobs.kinds()}
         order = ("ask", "ingest", "rebuild", "delete")
-        assert [kinds[item].concurrency for item in order] == [11, 12, 1, 2]
+        assert [kinds[item].concurrency for item in order] == [4, 2, 1, 2]
         assert [kinds[item].priority for item in order] == [0, 5, 5, 5]
-        assert [service._runner._places[item] for item in order] == [11, 12, 1, 2]
+        assert [service._runner._places[item] for item in order] == [4, 2, 1, 2]
         (tmp_path / "a.txt").write_text("The lamp burns for 31 hours.", encoding="utf-8")
         async for _ in service.ingest(IngestRequest((str(tmp_path / "a.txt"),))):
             pass

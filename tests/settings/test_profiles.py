@@ -55,6 +55,14 @@ def test_given_a_level_then_its_search_and_verification() -> None:
     assert judged["assemble"].reasons  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("dialect", ["pipeline", "rag_v1", "chats"])
+def test_given_a_document_that_fuses_by_ranks_then_meaning_and_words_count_alike(
+    dialect: Dialect,
+) -> None:
+    assert (plan(dialect).fusion, plan(dialect).dense_weight) == ("ranks", 0.5)
+    assert stages(dialect)["retrieve"].rrf_k == 30  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("dialect", PROFILES)
 def test_every_option_of_a_stage_in_a_profile_is_that_of_the_stage(dialect: Dialect) -> None:
     options = [key.split(".") for key in PROFILES[dialect] if key.startswith("stages.")]
@@ -153,5 +161,6 @@ def test_given_a_dialect_then_its_cache() -> None:
 @pytest.mark.conforms("V5", "Configuration", "50 candidates, relevance_threshold 0.3, 5 passages")
 def test_a_chats_search_has_its_documents_numbers() -> None:
     found = plan("chats")
-    assert (found.candidates, found.reranked, found.top_k) == (50, 50, 5)
+    assert (found.candidates, found.top_k) == (50, 5)
+    assert stages("chats")["route"].reranked == 50  # type: ignore[attr-defined]
     assert (found.min_similarity, found.fusion) == (0.3, "ranks")

@@ -1,6 +1,7 @@
 """Where settings come from, and the names that other systems' documents give them."""
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from ragstone.language.templates import describe_prompt
 from ragstone.recipes.setting_table import table
 from ragstone.settings import Origin, Settings, load
 from ragstone.settings.added import aliases_by_name, find_aliases
-from ragstone.settings.aliases import ALIASES, MADE_OF_PARTS
+from ragstone.settings.aliases import ALIASES, MADE_OF_PARTS, REMOVED
 from ragstone.settings.names import variable
 
 
@@ -220,12 +221,16 @@ def test_given_file_dotenv_and_environment_then_the_later_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "ragstone.yaml"
-    file.write_text("rag:\n  top_k: 3\n  candidates: 30\n  reranked: 12\n")
-    Path(".env").write_text("RAG__CANDIDATES=40\nRAG__RERANKED=13\n")
-    monkeypatch.setenv("RAG__RERANKED", "14")
+    file.write_text("rag:\n  top_k: 3\n  candidates: 30\n  context_tokens: 1200\n")
+    Path(".env").write_text("RAG__CANDIDATES=40\nRAG__CONTEXT_TOKENS=1300\n")
+    monkeypatch.setenv("RAG__CONTEXT_TOKENS", "1400")
     monkeypatch.setenv("RAGSTONE_CONFIG", str(file))
     settings = load()
-    assert (settings.rag.top_k, settings.rag.candidates, settings.rag.reranked) == (3, 40, 14)
+    assert (settings.rag.top_k, settings.rag.candidates, settings.rag.context_tokens) == (
+        3,
+        40,
+        1400,
+    )
     assert settings.origin("rag.top_k") == Origin("file", f"{file}, line 2 (rag.top_k)")
     assert settings.origin("rag.candidates") == Origin("environment", "RAG__CANDIDATES in .env")
     assert settings.origin("rag.mode") == Origin()
@@ -347,6 +352,20 @@ def test_given_prefixed_names_that_are_no_settings_then_each_is_named_with_what_
         "There is no setting STATE__ULR. Do you mean STATE__URL?",
         "There is no setting LOG__LEVEL. Do you mean LOG_LEVEL?",
     }
+
+
+@pytest.mark.parametrize("key", sorted(REMOVED))
+def test_given_a_setting_that_is_no_more_then_the_start_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    (tmp_path / "a.yaml").write_text("{}: {{{}: x}}\n".format(*key.split(".")))
+    with pytest.raises(ConfigError, match=re.escape(REMOVED[key])):
+        load(tmp_path / "a.yaml")
+
+    monkeypatch.setenv(variable(key), "x")
+
+    with pytest.raises(ConfigError, match=re.escape(REMOVED[key])):
+        load()
 
 
 def test_given_values_in_several_places_then_all_are_kept_in_the_order_in_which_they_count(

@@ -43,6 +43,21 @@ async def test_given_what_points_back_then_it_is_read_with_what_it_points_to(
     [
         ("Who won the cup in 2018?", "And in 2019?", "Who won the cup in 2019?"),
         ("What is the capital of France?", "How about Spain?", "What is the capital of Spain?"),
+        (
+            "How many weeks does the vote last under version 1.9 of the rules?",
+            "And under version 1.3?",
+            "How many weeks does the vote last under version 1.3 of the rules?",
+        ),
+        (
+            "What does section 4.2.1 of the rules say?",
+            "And section 5.1.12?",
+            "What does section 5.1.12 of the rules say?",
+        ),
+        (
+            "Was kostet ein Paket mit 1,5 Kilo?",
+            "Und mit 12,5 Kilo?",
+            "Was kostet ein Paket mit 12,5 Kilo?",
+        ),
         ("Who heads Surgery?", "And Maternity?", "Who heads Maternity?"),
         ("Who is the head of Surgery?", "And of Maternity?", "Who is the head of Maternity?"),
         ("How heavy is the Tern 300?", "What about the 400?", "How heavy is the Tern 400?"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.filters import AnyOf, Scalar, matches
-from ragstone.understand.metadata_terms import build_filter, remove_terms, terms
+from ragstone.understand.narrow import build_filter, remove_terms, terms
 
 VALUES: dict[str, list[Scalar]] = {
     "year": [2021, 2022, 2023, "2023"],

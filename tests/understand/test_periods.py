@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.understand.periods import find_periods, spell_out
+from ragstone.understand.correct import find_periods, spell_out
 from ragstone.understand.spelling import Corrected
 
 

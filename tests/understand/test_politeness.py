@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.understand.politeness import plain
+from ragstone.understand.follow_up import plain
 
 
 @pytest.mark.parametrize(

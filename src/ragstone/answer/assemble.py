@@ -175,7 +175,7 @@ class Assemble(Stage):
             Passage(number, text, hit, read_document_edition(hit.chunk).day)
             for number, (text, hit) in enumerate(chosen, start=1)
         )
-        await emit(Sources(passages))
+        await emit(Sources(passages, len(turn.hits)))
         return Step(
             replace(turn, passages=passages),
             f"{len(passages)} of {len(turn.hits)} passages",

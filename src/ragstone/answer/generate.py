@@ -39,6 +39,9 @@ class Generate(Stage):
 
     holds: bool = Field(False, description="Whether the text waits until it is checked.")
     spares: bool = Field(True, description="Whether the model is not asked what is known.")
+    compares_faqs: bool = Field(
+        False, description="Whether it is asked if a FAQ asks the same in other words."
+    )
     thinks: Literal["never", "asked", "always", "at length"] = Field(
         "asked", description="When it thinks first: a request's own wish counts but for never."
     )
@@ -84,7 +87,7 @@ class Generate(Stage):
 
     async def _spare_model(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         """The step with the answer that is known without the model, if there is one."""
-        work = answer_without_model(turn, adapters)
+        work = answer_without_model(turn, adapters, self.compares_faqs)
         step = await run_part(self, "pre_answer_gate", turn, work, GATE_SECONDS)
         answer = step.turn.answer
         if not (answer and answer.text):

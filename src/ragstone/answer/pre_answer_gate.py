@@ -1,21 +1,72 @@
 """What can be said before a chat model is asked: the answer of a FAQ, or that there is none."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
-from ragstone.answer.faq import FaqEntry, pairs
+from ragstone.answer.extractive.units import units
 from ragstone.answer.stream import AnswerStream
 from ragstone.cache.same_question import compare
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.turn import Passage, Turn
+from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Step
+from ragstone.language.code_blocks import fence_text
+from ragstone.language.faq_rows import FAQ_ROW
+from ragstone.language.json_answer import json_answer
 from ragstone.language.language import detect
 from ragstone.language.markers import neutralize_markers
+from ragstone.language.polarity import negations
 from ragstone.language.sentences import Span
 from ragstone.language.words import content_word_set
-from ragstone.ports import Adapters
+from ragstone.ports import Adapters, Completer
+
+_ASKS = re.compile(
+    r"^[\s#*_>•-]*(?:\d{1,3}[.)]\s*)?(?:(?:q|question|frage|pregunta|问题?|問題?|質問|질문|문|问|問)"
+    r"\s?\d{0,3}\s?[:：.)]\s*)?",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"[.!?。！？…:：;)\]|][\"'”’»」』*_]*$")
+LONGEST = 2_000
+"""Characters of an answer; a longer text is read like any other passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaqEntry:
+    """A question as it is compared, and where its answer stands."""
+
+    question: str
+    answer: Span
+
+
+def pairs(text: str) -> list[FaqEntry]:
+    """The pairs in a passage, without those whose answer seems cut off or is too long."""
+    found = units(text)
+    starts = [unit.start for unit in found if unit.form in ("answer", "heading")]
+    made = []
+    for unit in found:
+        row = FAQ_ROW.fullmatch(text, unit.start, unit.end)
+        if row and len(row["answer"]) <= LONGEST:
+            made.append(FaqEntry(row["question"], Span(*row.span("answer"))))
+        if unit.form != "answer":
+            continue
+        start = unit.said[0].start
+        end = next((item for item in starts if item > start), len(text))
+        end = start + len(text[start:end].rstrip())
+        question = _ASKS.sub("", text[unit.start : unit.end], count=1).rstrip("*_ ")
+        whole = end - start <= LONGEST and (end < len(text.rstrip()) or _ends(text[start:end]))
+        if whole and question:
+            made.append(FaqEntry(question, Span(start, end)))
+    return made
+
+
+def _ends(answer: str) -> bool:
+    """Whether the answer ends as a text does: the passage may end in the midst of it."""
+    return _ENDS.search(answer) is not None
+
 
 FAQ = "faq"
 """The kind of passages that are FAQs, and the name of who answers from them."""
@@ -42,21 +93,41 @@ GENERAL = frozenset({"summary", "list", "comparison", "analytical", "aggregation
 GATE_SECONDS = 5.0
 """What looking may take; then the chat model is asked."""
 
+COMPARED = 0.35
+"""Likeness of a FAQ's question from which the chat model is asked whether it asks the same: of 22
+paraphrases in English, German and Chinese none has less."""
 
-async def answer_without_model(turn: Turn, adapters: Adapters) -> Step:
+MAX_COMPARED = 5
+MAX_QUESTION_CHARS = 300
+"""What the chat model compares: so many questions of a FAQ, and none that is longer."""
+
+REPLY_TOKENS = 20
+
+_NUMBER = re.compile(r"\d+")
+
+
+async def answer_without_model(turn: Turn, adapters: Adapters, compares_faqs: bool = False) -> Step:
     """Answer what is known without the chat model, which is so spared.
 
-    A FAQ passage that holds the very question is answered with its own words. Where the extractive
-    answerer is all but sure that the passages hold nothing of the kind, the answer is the refusal:
-    only for questions of fact in the passages' own language, and not where the chat model graded
-    the passages itself.
+    A FAQ passage that holds the very question is answered with its own words. With `compares_faqs`
+    one that asks it in other words is too: the chat model says whether it does, since neither
+    likeness nor the reader tells "cancel" from "return".
+
+    Where the extractive answerer is all but sure that the passages hold nothing of the kind, the
+    answer is the refusal: only for questions of fact in the passages' own language, and not where
+    the chat model graded the passages itself.
     """
     known = adapters.answerable
     if known is None or not turn.passages:
         return Step(turn, "skipped", "no chat model is spared" if known is None else "")
-    if found := await _faq(turn, adapters):
+    found, said_by = await _faq(turn, adapters), ""
+    judge = adapters.evaluator or adapters.completer
+    if found is None and compares_faqs and judge is not None:
+        turn, found = await _judge_faqs(turn, adapters, judge)
+        said_by = f", says {judge.name}"
+    if found:
         answer = _answer(turn, *found)
-        return _step(turn, answer, f"a FAQ asks the same: {found[1].question!r}")
+        return _step(turn, answer, f"a FAQ asks the same{said_by}: {found[1].question!r}")
     if why := _skip_reason(turn):
         return Step(turn, "the chat model", why)
     sure = await known.likelihood(replace(turn.ask, question=turn.question), turn.passages)
@@ -91,9 +162,8 @@ async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | Non
     if turn.lists and turn.lists[0].source == "service":
         return _service_faq(turn)
     for passage, pair in _match_faqs(turn):
-        if compare(
-            turn.question, pair.question, await _likeness(turn, pair.question, adapters)
-        ).same:
+        [likeness] = await _likeness(turn, [pair.question], adapters)
+        if compare(turn.question, pair.question, likeness).same:
             return passage, pair
     return None
 
@@ -124,14 +194,63 @@ def _match_faqs(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
                     yield passage, pair
 
 
-async def _likeness(turn: Turn, question: str, adapters: Adapters) -> float:
-    """How alike the meanings of both questions are; 0 where nothing can compare them."""
-    if turn.collection is None:
-        return 0.0
+async def _judge_faqs(
+    turn: Turn, adapters: Adapters, judge: Completer
+) -> tuple[Turn, tuple[Passage, FaqEntry] | None]:
+    """Have the chat model name the entry that asks the same in other words, if one does.
+
+    Returns:
+        The turn with what that took, and the entry. A wrong one is worse than none, so what differs
+        in a number or a negation is not even compared, and any doubtful reply means none.
+    """
+    entries = await _alike_faqs(turn, adapters)
+    if not entries:
+        return turn, None
+    lines = [f"{number}. {pair.question}" for number, (_, pair) in enumerate(entries, start=1)]
+    asked = fence_text("question", turn.question)
+    text = "\n".join([asked, fence_text("faq", "\n".join(lines))])
+    rules = await prompt(turn, adapters, "same_question")
+    said = await judge.complete(rules, text, REPLY_TOKENS)
+    turn = replace(turn, usage=turn.usage + said.usage)
+    reply = json_answer(said.text)
+    same = reply.get("same") if isinstance(reply, dict) else None
+    if type(same) is not int or not 0 < same <= len(entries):
+        return turn, None
+    return turn, entries[same - 1]
+
+
+async def _alike_faqs(turn: Turn, adapters: Adapters) -> list[tuple[Passage, FaqEntry]]:
+    """The FAQ entries that may ask the same in other words, the most alike first."""
+    if turn.passages[0].hit.chunk.kind != FAQ or turn.subqueries:
+        return []
+    if len(turn.question) > MAX_QUESTION_CHARS:
+        return []
+    marks = _marks(turn.question)
+    found = [
+        (passage, pair)
+        for passage in turn.passages[:READ]
+        if passage.hit.chunk.kind == FAQ
+        for pair in pairs(passage.text)
+        if len(pair.question) <= MAX_QUESTION_CHARS and _marks(pair.question) == marks
+    ]
+    likeness = await _likeness(turn, [pair.question for _, pair in found], adapters)
+    ranked = sorted(zip(likeness, found, strict=True), key=itemgetter(0), reverse=True)
+    return [entry for alike, entry in ranked[:MAX_COMPARED] if alike >= COMPARED]
+
+
+def _marks(question: str) -> tuple[frozenset[str], int]:
+    """What no other wording of a question changes: its numbers, and how often it says not."""
+    return frozenset(_NUMBER.findall(question)), negations(question)
+
+
+async def _likeness(turn: Turn, questions: Sequence[str], adapters: Adapters) -> list[float]:
+    """How alike in meaning each is to the question; 0 where nothing can compare them."""
+    if turn.collection is None or not questions:
+        return [0.0] * len(questions)
     embedder = adapters.embedders.find_indexing(turn.collection)
-    first, second = await embedder.embed_queries([turn.question, question])
+    asked, *vectors = await embedder.embed_queries([turn.question, *questions])
     unrelated = embedder.cosines[0]
-    return (float(np.dot(first, second)) - unrelated) / (1 - unrelated)
+    return [(float(np.dot(asked, item)) - unrelated) / (1 - unrelated) for item in vectors]
 
 
 def _answer(turn: Turn, passage: Passage, pair: FaqEntry) -> GeneratedAnswer:

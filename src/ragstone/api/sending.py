@@ -32,7 +32,7 @@ async def send_files(session: Session, request: IngestRequest) -> AsyncGenerator
     """
     paths = request.paths
     items, skipped = await file_threads.run(paths, _discover_files, paths)
-    beside = MetadataFiles(follow_links=False)
+    beside = MetadataFiles()
     sent: list[Handed] = []
     failed: list[FileFailure] = []
     for count, item in enumerate(items):
@@ -122,7 +122,7 @@ def _discover_files(
     """The files below the paths, each once, and what is passed over."""
     items: list[FoundFile | RefusedFile] = []
     kinds, seen = Counter[str](), set[str]()
-    for item in discover([Path(path) for path in paths], follow_links=False):
+    for item in discover([Path(path) for path in paths]):
         if isinstance(item, SkippedFile):
             kinds[item.kind] += 1
             continue

@@ -30,10 +30,10 @@ class SharedServer(Protocol):
 SHARED_SERVERS: Registry[SharedServer] = Registry(
     "ragstone.shared_servers", "server for CACHE__URL", {}, makes=SharedServer
 )
-"""By the scheme of CACHE__URL, made of that address and its password."""
+"""By the scheme of CACHE__URL, made of that address."""
 
 
 def make_shared_server(settings: CacheSettings) -> SharedServer:
     """Make the server of the settings. Raises ConfigError."""
     scheme = settings.url.partition(":")[0].lower()
-    return SHARED_SERVERS.make(scheme, settings.url, settings.password.get_secret_value())
+    return SHARED_SERVERS.make(scheme, settings.url)

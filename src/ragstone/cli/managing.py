@@ -246,7 +246,7 @@ def migrate_state(
         str | None, typer.Option("--from", metavar="URL", help="Where from; STATE__URL if absent.")
     ] = None,
     from_password: Annotated[
-        str, typer.Option(envvar="STATE__PASSWORD", help="The password there.")
+        str, typer.Option(envvar="PGPASSWORD", help="The password there.")
     ] = "",
     to_password: Annotated[
         str, typer.Option(envvar="STATE__TO_PASSWORD", help="The password there.")

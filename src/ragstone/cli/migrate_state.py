@@ -1,6 +1,7 @@
 """The command that moves the state from one database to another."""
 
-from pydantic import SecretStr
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 from ragstone.build import move_state
 from ragstone.cli.show import out_json, print_text
@@ -17,9 +18,9 @@ async def run(settings: Settings, source: End, target: End, *, as_json: bool) ->
     Raises ConfigError for addresses between which nothing can move, Conflict if the target holds
     a state already or a server runs.
     """
-    here, there = (_settings(settings, *end) for end in (source, target))
-    if here.url == there.url:
+    if _address(source[0]) == _address(target[0]):
         raise ConfigError("Both addresses are the same: give --to another than --from.")
+    here, there = (_settings(settings, *end) for end in (source, target))
     counts = await move_state(settings, here, there)
     if as_json:
         out_json({"rows": dict(counts)})
@@ -31,7 +32,17 @@ async def run(settings: Settings, source: End, target: End, *, as_json: bool) ->
     return 0
 
 
+def _address(url: str) -> str:
+    return "" if url == EMBEDDED else url
+
+
 def _settings(settings: Settings, url: str, password: str) -> StateSettings:
-    address = "" if url == EMBEDDED else url
-    changed = {"url": address, "password": SecretStr(password)}
-    return settings.state.model_copy(update=changed)
+    address = _address(url)
+    if address and password:
+        try:
+            address = make_url(address).set(password=password).render_as_string(False)
+        except (ArgumentError, ValueError) as error:
+            raise ConfigError(
+                "Not a valid address of a database: write it like postgresql://user@host:5432/name."
+            ) from error
+    return settings.state.model_copy(update={"url": address})

@@ -56,9 +56,13 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The numbered sources that the answer may cite, before its first token."""
+    """The numbered sources that the answer may cite, before its first token.
+
+    `found` is how many passages the search found; a chat model may get fewer of them.
+    """
 
     passages: tuple[Passage, ...]
+    found: int = 0
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -38,6 +38,9 @@ Strategy = Literal[
 ]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
+PLAIN: frozenset[Strategy] = frozenset({"dense", "bm25", "sequential"})
+"""Strategies whose order is left alone."""
+
 TreeUse = Literal["off", "traversal", "collapsed"]
 Preference = Literal["accuracy", "speed"]
 Rewriting = Literal[

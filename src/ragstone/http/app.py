@@ -77,7 +77,7 @@ def create_app(
         lifespan=lifespan,
     )
     pages = web.addresses()
-    uploads = Uploads(settings.ragstone_data, settings.server.upload_types)
+    uploads = Uploads(settings.ragstone_data)
     parts = DialectParts(service, settings)
     own = contract.core_operations()
     added = [item for item in contract.operations().values() if item.name not in own]

@@ -1,12 +1,10 @@
 """Uploaded files that wait for ingestion by their sender."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 from fastapi import UploadFile
 
-from ragstone.access.uploads import check_type
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, WrongType
 from ragstone.ingest.formats.types import explain_unsupported, list_endings
@@ -14,16 +12,14 @@ from ragstone.ingest.uploads import Spool, owner_digits, plain_name
 
 
 class Uploads:
-    """The spool below `data`, by handles that nobody can guess and only their owner can use.
-    `types` are the endings that may be uploaded, all that can be read if there are none."""
+    """The spool below `data`, by handles that nobody can guess and only their owner can use."""
 
-    def __init__(self, data: Path, types: Sequence[str] = ()) -> None:
+    def __init__(self, data: Path) -> None:
         self._spool = Spool(data)
-        self._types = types
 
     async def add(self, caller: Caller, file: UploadFile) -> str:
         """Keep a file; its handle. Raises WrongType, StorageFull."""
-        name = check_name(file, self._types)
+        name = check_name(file)
         kept = await asyncio.to_thread(
             self._spool.add, file.file, name, _owner(caller), caller.principal
         )
@@ -49,11 +45,9 @@ class Uploads:
         return found
 
 
-def check_name(file: UploadFile, types: Sequence[str]) -> str:
-    """The name of an upload without folders; raises WrongType unless it can be read, and is of
-    `types` where there are any."""
+def check_name(file: UploadFile) -> str:
+    """The name of an upload without folders; raises WrongType unless it can be read."""
     name = plain_name(file.filename or "")
-    check_type(name, types)
     if not name.lower().endswith(list_endings()):
         raise WrongType(explain_unsupported(name or "A file without a name"))
     return name

@@ -72,7 +72,7 @@ class FileComparison:
         self._catalog = catalog
         self._originals = originals
         self._settings = settings
-        self._beside = MetadataFiles(settings.follow_links)
+        self._beside = MetadataFiles()
         self._folders: set[str] = set()
         self._ruled: set[str] = set()
         self._told: set[str] = set()

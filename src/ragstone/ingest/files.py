@@ -79,15 +79,13 @@ Item = FoundFile | RefusedFile | SkippedFile
 class _WalkOptions:
     """What a walk looks at."""
 
-    def __init__(self, follow_links: bool, pictures: bool) -> None:
-        self.follow_links = follow_links
+    def __init__(self, pictures: bool) -> None:
         self.pictures = pictures
         self.endings = list_endings(pictures=pictures)
 
 
 def discover(
     paths: Sequence[Path],
-    follow_links: bool,
     *,
     pictures: bool = True,
     only: Sequence[Path] | None = None,
@@ -101,7 +99,7 @@ def discover(
     given twice is walked once. `pictures` says whether pictures are documents. Where `only` names
     files and folders below these, nothing else is looked at, and what is gone is left out.
     """
-    how = _WalkOptions(follow_links, pictures)
+    how = _WalkOptions(pictures)
     taken: set[str] = set()
     seen: set[Path] = set()
     for given in paths:
@@ -239,7 +237,7 @@ def _entry(
     ending = os.path.splitext(base)[1].lower()
     if base.startswith("."):
         yield SkippedFile(name, HIDDEN)
-    elif linked and not how.follow_links and not Path(target).is_relative_to(root):
+    elif linked and not Path(target).is_relative_to(root):
         if is_folder or ending in how.endings:
             yield RefusedFile(name, _outside_error(place))
     elif is_folder:
@@ -338,7 +336,7 @@ def _not_found_error(path: Path) -> DocumentError:
 def _outside_error(path: str) -> DocumentError:
     return OutsideFolder(
         f"{path} is a link that leads outside the given folder. "
-        "Set INGEST__FOLLOW_LINKS=true to follow such links."
+        "Give the folder that it leads to as well."
     )
 
 

@@ -15,6 +15,7 @@ from ragstone.ingest import file_threads, uploads
 from ragstone.ingest.batch_writer import BatchWriter
 from ragstone.ingest.comparison import ChangedFile
 from ragstone.ingest.embedding import Pending, embed_chunks
+from ragstone.ingest.parse_process import PARSE_PROCESSES
 from ragstone.ingest.sharing import ReadOutcome, parse_file_request
 from ragstone.ingest.write import Writer, Written
 from ragstone.ports import Catalog, ChunkIndex, Embedders
@@ -91,7 +92,7 @@ class Helping:
                 BatchWriter(writer, collection, pending, finish_read) as batch,
                 asyncio.TaskGroup() as group,
             ):
-                for _ in range(self._settings.parse_processes):
+                for _ in range(PARSE_PROCESSES):
                     group.create_task(read(batch))
             tell()
         finally:

@@ -67,8 +67,7 @@ class _FolderFile:
 class MetadataFiles:
     """Reads the metadata files of one ingest; each folder's is read once. Blocking."""
 
-    def __init__(self, follow_links: bool) -> None:
-        self._follow_links = follow_links
+    def __init__(self) -> None:
         self._files: dict[Path, _FolderFile] = {}
         self._above: dict[str, Sequence[Path]] = {}
         self._told: set[Path] = set()
@@ -199,7 +198,7 @@ class MetadataFiles:
         documents must."""
         target = Path(resolve_links(file))
         try:
-            if target != file and not (self._follow_links or target.is_relative_to(within)):
+            if target != file and not target.is_relative_to(within):
                 raise InvalidMetadata(
                     f"{file.name} is a link that leads outside the folder. Copy the file instead."
                 )

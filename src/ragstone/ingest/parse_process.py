@@ -66,6 +66,10 @@ not more than the last. Text packed a hundred times still fits."""
 MAX_NOTES, MAX_NOTE_CHARS = 100, 1000
 """Sentences on what was left out of a file that are kept, and characters of each."""
 
+PARSE_PROCESSES = 2
+"""Files that are read at once. More would wait: embedding takes longer than reading, and text is
+recognised on half of the processors each."""
+
 HEAVY_MB = 256
 """Memory from which a file may be why the whole server was ended."""
 
@@ -74,12 +78,12 @@ CLOSE_SECONDS = 5.0
 
 
 class ParseProcesses:
-    """As many processes as the settings allow, and one for each who would have none (`Turns`); each
-    is started when it is needed."""
+    """So many processes, and one for each who would have none (`Turns`); each is started when it is
+    needed."""
 
-    def __init__(self, settings: IngestSettings) -> None:
+    def __init__(self, settings: IngestSettings, processes: int = PARSE_PROCESSES) -> None:
         self._settings = settings
-        self._turns = Turns(settings.parse_processes)
+        self._turns = Turns(processes)
         self._free: list[ParseProcess] = []
         self._all: set[ParseProcess] = set()
         self._closed = False

@@ -62,7 +62,7 @@ from ragstone.ingest.helping import Helping
 from ragstone.ingest.members import OpenedArchives, forget_archives, open_archives
 from ragstone.ingest.move import Placement, move_if_due
 from ragstone.ingest.parse_messages import ArchiveMember
-from ragstone.ingest.parse_process import ParseProcesses
+from ragstone.ingest.parse_process import PARSE_PROCESSES, ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.places import find_file, is_archive, keep_folder, open_regular, resolve_links
 from ragstone.ingest.progress import MAX_FAILURES, Tracker
@@ -115,7 +115,7 @@ class Pipeline(DocumentChanges):
         self._parts = parts
         self._writer = Writer(index, catalog, ParseProcesses(settings))
         # One process of their own: a picture that somebody looks at waits for no ingest.
-        self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
+        self._drawing = ParseProcesses(settings, processes=1)
         self._marks = ReadingMarks(data)
         self._spool = uploads.Spool(data) if data else None
         self.placement = Placement(index, catalog)
@@ -329,7 +329,7 @@ class Pipeline(DocumentChanges):
         paths = [Path(path) for path in request.paths]
         how = self._settings
         with keep_folder():
-            for item in discover(paths, how.follow_links, pictures=how.ocr, only=only):
+            for item in discover(paths, pictures=how.ocr, only=only):
                 if isinstance(item, RefusedFile):
                     tracker.count_failed(
                         printable_path(item.path), printable_path(item.error.message)
@@ -423,9 +423,10 @@ class Pipeline(DocumentChanges):
         except Conflict:
             await self._index.drop(collection)
             raise
+        shown = "mixed" if language in ("", "mul") else repr(language)
         tracker.note(
-            f"New collection {collection.name!r}: the text is "
-            f"{'mixed' if not language else repr(language)}, so {embedder.name} embeds it."
+            f"New collection {collection.name!r}: the text is {shown}, "
+            f"so {embedder.name} embeds it."
         )
         if said := explain_missing_late(collection, embedder, self._settings):
             tracker.note(said)
@@ -446,7 +447,7 @@ class Pipeline(DocumentChanges):
         """The main language of sampled files, "mul" for several, English where none is known."""
         number = min(len(found), SAMPLED_FILES)
         sampled = [found[place * len(found) // number] for place in range(number)]
-        places = asyncio.Semaphore(self._settings.parse_processes)
+        places = asyncio.Semaphore(PARSE_PROCESSES)
 
         async def sample(item: FoundFile) -> str:
             try:
@@ -543,7 +544,6 @@ class Pipeline(DocumentChanges):
             self._writer, collection, pending, self._handle_written(collection, tracker)
         )
         waiting = sharing.files
-        processes = self._settings.parse_processes
 
         async def find_changed() -> None:
             for start in range(0, len(found), COMPARED_AT_ONCE):
@@ -552,7 +552,7 @@ class Pipeline(DocumentChanges):
                     await waiting.put(changed)
             await comparison.note_former_rules(collection)
             await sharing.all_read()
-            for _ in range(processes):
+            for _ in range(PARSE_PROCESSES):
                 await waiting.put(None)
 
         async def read() -> None:
@@ -565,7 +565,7 @@ class Pipeline(DocumentChanges):
         with _errors_by_name(collection):
             async with unwrap_error_group(), batch, asyncio.TaskGroup() as group:
                 group.create_task(find_changed())
-                for _ in range(processes):
+                for _ in range(PARSE_PROCESSES):
                     group.create_task(read())
         tracker.phase("embedding")
 

@@ -15,7 +15,6 @@ from ragstone.core.errors import RagstoneError
 from ragstone.jobs import ending
 from ragstone.jobs.ending import KEEP_SECONDS, Ending, JobAttempt, Progress, Result, StoreTrouble
 from ragstone.ports.jobs import INGEST, PARTS, WRITING, Beats, Job, JobStore, Unable
-from ragstone.settings import JobSettings
 
 
 class Others:
@@ -56,6 +55,18 @@ Work = Callable[[Job, Report], Awaitable[Result]]
 it; what it reports may hold `share` (0..1), `eta` (seconds) and `phase`: while that is "embedding",
 others may go first (`JobAttempt.had_turn`)."""
 
+CONCURRENCY = {
+    # A question waits for its chat model most of the time; one without a model takes a processor.
+    "ask": 4,
+    # One collection is changed by one job, and a second one is embedded by turns.
+    "ingest": 2,
+    "delete": 2,
+    "source": 4,
+    "webhook": 4,
+}
+"""Jobs of a kind that one process runs at a time, where it is not one: a rebuild and an evaluation
+take all of a machine, and two parts of others' ingests would take the processors from questions."""
+
 WORKER_TIMEOUT = 15.0
 """Seconds after which a silent process is given up and its jobs go to others."""
 
@@ -84,20 +95,19 @@ class Runner:
         store: JobStore,
         beats: Beats,
         work: Mapping[str, Work],
-        settings: JobSettings,
         shared: bool = False,
+        concurrency: Mapping[str, int] = CONCURRENCY,
     ) -> None:
         self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
         self._store = store
         self._beats = beats
         self._work = work
-        self._settings = settings
         self._shared = shared
         self._trouble = StoreTrouble()
         self._ending = Ending(store)
         self._others = Others(beats, WORKER_TIMEOUT)
         self._running: dict[str, JobAttempt] = {}
-        self._places = {kind: settings.concurrency(kind) for kind in work}
+        self._places = {kind: concurrency.get(kind, 1) for kind in work}
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._starting = asyncio.Lock()
@@ -106,6 +116,10 @@ class Runner:
         self._strays: set[str] = set()
         self._attempts: dict[asyncio.Task[None], JobAttempt] = {}
         self._failed_parts: dict[tuple[str, str], float] = {}
+
+    def concurrency(self, kind: str) -> int:
+        """Jobs of this kind that run here at a time."""
+        return self._places[kind]
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -139,6 +139,7 @@ class _Reader:
         self._items: list[tuple[int, tuple[str, str]]] = []
         """Indent and style of the items that the next one may be nested in."""
         self._count = 0
+        self._before: _Draft | None = None
         self._after_foot = False
         self._is_early = True
         """Whether there was neither a heading nor much else."""
@@ -149,6 +150,7 @@ class _Reader:
             if draft.kind == "heading" or (draft.kind == "paragraph" and not draft.level):
                 self._items = []
             self._count += 1
+            self._before = draft
             self._is_early = self._is_early and draft.kind != "heading" and self._count < 5
             beginning = self._text[draft.start : min(draft.start + _LOOKED_AT, draft.end)]
             self._after_foot = draft.kind == "header" and bool(_FOOT.match(beginning))
@@ -425,6 +427,7 @@ class _Reader:
             listed = (
                 depth == 1 and bool(sibling) and "." not in (sibling["number"] if sibling else "")
             )
+            listed = listed or self._is_next_item(first, match["number"])
             named = not _ends(title) or (title[-1] == "." and _is_capitalised(title))
             if title[0].isalpha() and not title[0].islower() and named and not listed:
                 return _Draft("heading", first.start, first.end, rank=("number", depth))
@@ -446,6 +449,14 @@ class _Reader:
                 "heading", first.start, first.end, rank=("plain", int(first.indent >= self._base))
             )
         return None
+
+    def _is_next_item(self, line: _Line, number: str) -> bool:
+        """Whether a numbered line goes on with the list whose last item ends right above it."""
+        before = self._before
+        if before is None or before.kind != "item" or not number.isdigit():
+            return False
+        adjoins = self._text.count("\n", before.end, line.start) == 1
+        return adjoins and before.label.strip(".") == str(int(number) - 1)
 
     def _above(self, group: _Group) -> _Draft | None:
         """A line of a few words right above an item or a full sentence."""

@@ -71,6 +71,7 @@ PROMPTS: Mapping[str, Prompt] = {
     "forbidden_guidance": Prompt(
         "What the asker of a forbidden question is told; it wins over rag.forbidden_guidance."
     ),
+    "same_question": Prompt("How a question of a FAQ in other words is recognised."),
     "rerank": Prompt("How the chat model ranks passages."),
     "judge_claims": Prompt("How the sentences of an answer are compared with its sources."),
     "judge_answer": Prompt(

@@ -26,7 +26,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.events import Event
 from ragstone.core.filters import And, Filter, Scalar, exclude_hidden, reader_filter
-from ragstone.core.limits import MAX_TOPICS
+from ragstone.core.limits import MAX_TOPICS, check_collection_name
 from ragstone.core.metadata import check_input_metadata
 from ragstone.core.readers import check_readers
 from ragstone.core.records import (
@@ -50,7 +50,6 @@ from ragstone.ingest.uploads import Originals
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
 from ragstone.local.added import ServiceParts, added_directories
-from ragstone.local.collections import rename
 from ragstone.local.configured import Configured
 from ragstone.local.conversations import LocalConversations
 from ragstone.local.erasure import UserErasure
@@ -310,7 +309,10 @@ class Ragstone:
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
         check_everywhere()
         known = await need_collection(self._adapters.catalog, principal.tenant, old)
-        return await rename(self._adapters.catalog, known, new)
+        check_collection_name(new)
+        if new == known.name:
+            return known
+        return await self._adapters.catalog.rename_collection(known, new)
 
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None

@@ -1,14 +1,12 @@
-"""Collections by their names: which one a question means, and giving one another name."""
+"""Which collection a question means by its name."""
 
 from contextlib import suppress
 from dataclasses import replace
 
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.filters import simplify
-from ragstone.core.limits import check_collection_name
-from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
-from ragstone.ports import Catalog, CollectionNames
+from ragstone.ports import CollectionNames
 
 
 async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
@@ -21,10 +19,3 @@ async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
         where = ask.where and simplify(ask.where, "collection", ask.collection)
         return replace(ask, collection_id=id, where=where)
     return ask
-
-
-async def rename(catalog: Catalog, known: Collection, name: str) -> Collection:
-    """Call a collection otherwise. Raises InputError for what is not a name, Conflict for one that
-    is taken, UnknownCollection."""
-    check_collection_name(name)
-    return known if name == known.name else await catalog.rename_collection(known, name)

@@ -34,7 +34,6 @@ from ragstone.ports.jobs import (
     State,
 )
 from ragstone.service.jobs import ASK, EndedState, JobState, JobView, KindView
-from ragstone.settings import JobSettings
 
 LOOK_SECONDS = 0.5
 """How often a watcher looks at a job that goes on in another process."""
@@ -69,14 +68,12 @@ class LocalJobs:
         store: JobStore,
         catalog: Answered,
         runner: Runner,
-        settings: JobSettings,
         admit: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
         self._names = catalog
         self._admit = admit
         self._runner = runner
-        self._settings = settings
 
     async def ask(self, ask: Ask) -> JobView:
         if not ask.question.strip():
@@ -191,7 +188,7 @@ class LocalJobs:
             KindView(
                 kind,
                 kind in paused,
-                self._settings.concurrency(kind),
+                self._runner.concurrency(kind),
                 PRIORITIES.get(kind, USUAL_PRIORITY),
                 {state: number for (of, state), number in counts.items() if of == kind},
             )

@@ -33,6 +33,9 @@ from ragstone.settings import LlmSettings
 RETRY_SECONDS = 20.0
 """Seconds that the pauses before a call's retries may take together."""
 
+PARALLEL = 200
+"""Calls at a time: as many as a process answers questions; the model's server queues them."""
+
 PATIENCE = 60.0
 """Seconds that a call waits for its turn before it is refused."""
 
@@ -68,7 +71,8 @@ _StartedStream = tuple[Said, AsyncGenerator[Said, None]]
 
 class Calls:
     """Asks `model`. Where another one stands by for it, a call says whether it does so here too:
-    not for one that is `alone`, nor for the work that nobody waits for."""
+    not for one that is `alone`, nor for the work that nobody waits for. `parallel` calls are
+    made at a time, PARALLEL if that is 0."""
 
     def __init__(
         self,
@@ -76,12 +80,13 @@ class Calls:
         settings: LlmSettings,
         place: FailingModel,
         reader: ReplyReader,
+        parallel: int = 0,
     ) -> None:
         self._model = model
         self._settings = settings
         self._place = place
         self._reader = reader
-        self._turns = CallQueue(place.model, settings.parallel, PATIENCE)
+        self._turns = CallQueue(place.model, parallel or PARALLEL, PATIENCE)
         self.breaker = Breaker(BREAKER_FAILURES, BREAKER_RECOVERY)
         self._heard = -math.inf
         self._loading: asyncio.Task[None] | None = None

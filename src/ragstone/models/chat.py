@@ -104,10 +104,17 @@ class ChatModel:
     """`ports.Answerer`, `Completer` and `Conversing` on one chat model.
 
     `section` names its settings in messages; `standby` says that another model answers when this
-    one does not, so that it is not waited for long. Raises ConfigError.
+    one does not, so that it is not waited for long; `parallel` is how many calls it takes at a
+    time, if not the usual number. Raises ConfigError.
     """
 
-    def __init__(self, settings: LlmSettings, section: str = "LLM", standby: bool = False) -> None:
+    def __init__(
+        self,
+        settings: LlmSettings,
+        section: str = "LLM",
+        standby: bool = False,
+        parallel: int = 0,
+    ) -> None:
         settings = add_address(settings)
         self.name = settings.model or "default"
         self.profile: Profile = profile(settings)
@@ -124,7 +131,7 @@ class ChatModel:
         for unsupported in model.unsupported_settings:
             transport.pop(unsupported, None)
         self._transport = transport
-        self._calls = Calls(model, settings, self._place, reader)
+        self._calls = Calls(model, settings, self._place, reader, parallel)
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """`ports.Priced`."""

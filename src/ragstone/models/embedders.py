@@ -7,9 +7,7 @@ from ragstone.core.errors import ConfigError, EmbeddingMismatch
 from ragstone.core.records import Collection
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import Bridge, MultilingualE5
-from ragstone.models.named.embedder import NamedEmbedder
-from ragstone.models.named.late_embedder import ColbertEmbedder, ColbertModel
-from ragstone.models.named.places import NamedModels
+from ragstone.models.named import LateModel, NamedModels
 from ragstone.ports import Embedder
 from ragstone.registry import Extension, Registry
 from ragstone.settings import EmbeddingSettings
@@ -61,35 +59,36 @@ class ConfiguredEmbedders:
 
     def __init__(self, settings: EmbeddingSettings, models: NamedModels | None = None) -> None:
         self._models = models or NamedModels()
-        self._english = MiniLm(settings.threads)
+        self._english = MiniLm()
         own = self._make_embedders(settings)
         self._multilingual = own.get("multilingual")
         # One instance, so that 220 MB are in memory once.
         self._e5 = (
             self._multilingual
             if isinstance(self._multilingual, MultilingualE5)
-            else MultilingualE5(settings.threads)
+            else MultilingualE5()
         )
         self._bridge = Bridge(self._multilingual) if self._multilingual else None
         self._own = list(own.values())
         self._colbert = self._make_colbert(settings)
         self._chosen = (
-            {name: ColbertEmbedder(item, self._colbert) for name, item in own.items()}
+            {name: self._colbert.extend(item) for name, item in own.items()}
             if self._colbert
             else own
         )
 
-    def _make_colbert(self, settings: EmbeddingSettings) -> ColbertModel | None:
+    def _make_colbert(self, settings: EmbeddingSettings) -> LateModel | None:
         """The model that gives the token vectors instead of the embedders' own."""
         name = settings.late_model
         if not name:
             return None
-        if not self._models.is_name(name):
+        source = self._models.find(name)
+        if source is None:
             raise ConfigError(
                 f"EMBEDDING__LATE_MODEL is {name!r}: use a ColBERT model's folder, package:NAME or "
                 "OWNER/NAME."
             )
-        return ColbertModel(name, self._models, settings.threads)
+        return source.late_model(name)
 
     def _make_embedders(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
         """The embedders of the settings by their names at the extension point."""
@@ -97,8 +96,8 @@ class ConfiguredEmbedders:
             return {"server": EMBEDDERS.make("server", settings)}
         names = BUNDLED if settings.model == "auto" else (settings.model,)
         if names[0] not in EMBEDDERS:
-            if self._models.is_name(settings.model):
-                return {settings.model: NamedEmbedder(settings, self._models)}
+            if source := self._models.find(settings.model):
+                return {settings.model: source.embedder(settings)}
             raise ConfigError(
                 f"EMBEDDING__MODEL is {settings.model!r}: use one of auto, {', '.join(EMBEDDERS)}, "
                 "a model's folder, package:NAME or OWNER/NAME, or set EMBEDDING__BASE_URL to the "
@@ -134,8 +133,8 @@ class ConfiguredEmbedders:
 
     def find_bridging(self, collection: Collection) -> Bridge | None:
         own = self.find_indexing(collection)
-        base = own.base if isinstance(own, ColbertEmbedder) else own
-        return self._bridge if base is self._english else None
+        # With the token vectors of another model it is the same embedder.
+        return self._bridge if getattr(own, "base", own) is self._english else None
 
     def usable(self) -> list[Embedder]:
         """Every embedder that the settings allow."""
@@ -162,11 +161,11 @@ class ConfiguredEmbedders:
 
 
 def _minilm(settings: EmbeddingSettings) -> Embedder:
-    return MiniLm(settings.threads)
+    return MiniLm()
 
 
 def _multilingual(settings: EmbeddingSettings) -> Embedder:
-    return MultilingualE5(settings.threads)
+    return MultilingualE5()
 
 
 def _server(settings: EmbeddingSettings) -> Embedder:

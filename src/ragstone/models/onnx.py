@@ -31,14 +31,14 @@ def open_shared(key: Hashable, open_: Callable[[], T]) -> T:
         return held
 
 
-def open_session(file: Path, threads: int = 0) -> Any:
-    """An `onnxruntime.InferenceSession` on `threads` threads, by default one per processor. It may
-    be run by several threads at once.
+def open_session(file: Path) -> Any:
+    """An `onnxruntime.InferenceSession` with a thread for each processor. It may be run by several
+    threads at once.
 
     Its threads sleep between two steps. By default they would spin, which is faster where nothing
     else runs, and a third slower where anything does (`benchmarks/results/notes.md`).
     """
-    return open_shared((str(file), threads), lambda: _open(file, threads or os.cpu_count() or 1))
+    return open_shared(str(file), lambda: _open(file))
 
 
 def open_single_threaded(graph: bytes, weights: Mapping[str, Any]) -> Any:
@@ -53,11 +53,11 @@ def open_single_threaded(graph: bytes, weights: Mapping[str, Any]) -> Any:
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
-def _open(file: Path, threads: int) -> Any:
+def _open(file: Path) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = os.cpu_count() or 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 

@@ -92,8 +92,6 @@ class SourceParts(Generic[Options]):
     name: str
     options: Options
     folder: Path
-    follow_links: bool = False
-    """Whether links may lead out of a folder (INGEST__FOLLOW_LINKS)."""
 
 
 @dataclass(frozen=True, slots=True)

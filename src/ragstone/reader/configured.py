@@ -1,57 +1,28 @@
 """The reader of the settings READER__*: the bundled one, or a model that READER__MODEL names."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from ragstone.models.named.pair_models import Inference, NliModel
-from ragstone.models.named.places import NamedModels
-from ragstone.ports import Pair, PairReader, PairReading
+from ragstone.core.errors import ConfigError
+from ragstone.models.named import NamedModels
+from ragstone.ports import PairReader
 from ragstone.reader.local import LocalReader
 from ragstone.reader.network import CARD
 from ragstone.settings import ReaderSettings
 
 
-class InferenceReader:
-    """`ports.PairReader` that gives claims to `model` and questions to `questions`.
-
-    A model of natural language inference knows statements only.
-    """
-
-    def __init__(self, model: NliModel, questions: PairReader) -> None:
-        self._model = model
-        self._questions = questions
-
-    async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
-        claims = [pair for pair in pairs if not pair.question]
-        premises = (f"{c.title}\n{c.passage}" if c.title else c.passage for c in claims)
-        stated = [(premise, claim.text) for premise, claim in zip(premises, claims, strict=True)]
-        inferred = iter(await self._model.infer(stated))
-        asked = iter(await self._questions.read([pair for pair in pairs if pair.question]))
-        return [next(asked) if pair.question else _build_reading(next(inferred)) for pair in pairs]
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
-        await self._questions.aclose()
-
-
-def _build_reading(found: Inference) -> PairReading:
-    """A claim that was not read to its end is not said."""
-    if not found.whole:
-        return PairReading(not_said=1.0, readable=False)
-    return PairReading(
-        supported=found.entailed, contradicted=found.contradicted, not_said=found.neither
-    )
-
-
-def open_configured_reader(
-    settings: ReaderSettings, models: NamedModels, threads: int = 0
-) -> PairReader:
+def open_configured_reader(settings: ReaderSettings, models: NamedModels) -> PairReader:
     """The bundled reader, or the model that is named, which is opened and tried at once; raises
     ConfigError, ModelUnavailable."""
-    if not settings.model:
-        return LocalReader(threads=threads)
-    folder = Path(settings.model).expanduser()
+    name = settings.model
+    if not name:
+        return LocalReader()
+    folder = Path(name).expanduser()
     if (folder / CARD).is_file():
-        return LocalReader.load(folder, threads)
-    model = NliModel("READER__MODEL", settings.model, models, threads)
-    return InferenceReader(model, LocalReader(threads=threads))
+        return LocalReader.load(folder)
+    source = models.find(name)
+    if source is None:
+        raise ConfigError(
+            f"READER__MODEL is {name!r}, which is not a folder, package:NAME or OWNER/NAME of a "
+            "hub."
+        )
+    return source.reader(name, LocalReader())

@@ -54,18 +54,17 @@ class _Rows:
 class LocalReader:
     """`ports.PairReader`. Loads on first use; about 150 MB of memory, most of it the vocabulary."""
 
-    def __init__(self, folder: Path | None = None, threads: int = 0) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        self._threads = threads
         self._work = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._loading = asyncio.Lock()
         self._network: Network | None = None
 
     @classmethod
-    def load(cls, folder: Path, threads: int = 0) -> "LocalReader":
+    def load(cls, folder: Path) -> "LocalReader":
         """One on the model in `folder`, loaded now. Raises ModelUnavailable."""
-        reader = cls(folder, threads)
-        reader._network = Network.load(folder, threads)
+        reader = cls(folder)
+        reader._network = Network.load(folder)
         return reader
 
     async def aclose(self) -> None:
@@ -79,9 +78,7 @@ class LocalReader:
         loop = asyncio.get_running_loop()
         async with self._loading:
             if self._network is None:
-                self._network = await loop.run_in_executor(
-                    self._work, Network.load, self._folder, self._threads
-                )
+                self._network = await loop.run_in_executor(self._work, Network.load, self._folder)
         return await loop.run_in_executor(self._work, read, self._network, pairs)
 
 

@@ -53,7 +53,7 @@ class Network:
         self._session = opened
 
     @classmethod
-    def load(cls, folder: Path | None = None, threads: int = 0) -> "Network":
+    def load(cls, folder: Path | None = None) -> "Network":
         """Open the model in `folder`, by default the one in the package. Raises ModelUnavailable
         for a folder without one, one of another form, and files that are not as the card says."""
         folder = folder or find_bundled()
@@ -64,7 +64,7 @@ class Network:
                 raise ValueError(f"it is of form {form}, and this reads form {FORM}")
             if sha256((folder / FILE).read_bytes()).hexdigest() != expected:
                 raise ValueError(f"{FILE} is damaged")
-            opened = open_session(folder / FILE, threads)
+            opened = open_session(folder / FILE)
         except Exception as error:
             raise ModelUnavailable(
                 f"The reader's model in {folder} cannot be opened ({error}). "

@@ -10,6 +10,10 @@ LATE_WEIGHT = 0.5
 """What late interaction counts against meaning and words together, in collections that are
 searched by it; 0 does not search by it (`python -m benchmarks late_interaction`)."""
 
+RERANKED = 30
+"""Candidates that are compared again: so many late interaction compares well within the time of a
+search (`python -m benchmarks latency`)."""
+
 
 def plans(settings: Settings) -> Mapping[Level, Plan]:
     """What each level plans for a question."""
@@ -22,7 +26,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         dense_weight=rag.meaning,
         feedback=True,
         rerank=rag.rerank,
-        reranked=rag.reranked,
+        reranked=RERANKED,
         min_similarity=rag.similarity_threshold if rag.verification_enabled else 0.0,
         rewrite=rag.rewrite,
         rewrites=rag.rewrites,
@@ -32,7 +36,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
     enhanced = replace(
         standard,
         top_k=2 * rag.top_k,
-        reranked=2 * rag.reranked,
+        reranked=2 * RERANKED,
         neighbours=1,
         edges=True,
     )

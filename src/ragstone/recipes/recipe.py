@@ -28,13 +28,11 @@ from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
 from ragstone.recipes.stages import STAGES, RecipeKey, added_stage_names, with_added
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
-from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
@@ -72,9 +70,7 @@ Names = tuple[str, ...]
 EACH: Mapping[str, Names] = {
     "search_subqueries": (
         "retrieve",
-        "fuse",
         "rerank",
-        "multi_hop",
         "deduplicate",
         "expand",
     )
@@ -327,10 +323,8 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     """The stages that search, alone or inside stages that search several times."""
     rag, loop = settings.rag, settings.self_rag
     yield SearchSubqueries()
-    yield Retrieve()
-    yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
+    yield Retrieve(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
     yield Rerank()
-    yield MultiHop()
     yield Deduplicate()
     yield Expand()
     if rag.verification_enabled:
@@ -358,6 +352,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         holds=holds,
         thinks={"maximum": "at length", "enhanced": "always"}.get(level, "asked"),
         tells_thoughts=not holds,
+        compares_faqs="faq" in settings.llm.decides,
         stands_by=settings.llm.fallback == "extractive",
     )
     yield Structured(timeout=timeout, holds=holds)
@@ -393,7 +388,7 @@ def guard(settings: Settings) -> Guard:
 def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "service"}
-    behind |= {"statistics", "log", "telemetry", "dialects", "auth", "limits", "jobs"}
+    behind |= {"statistics", "log", "telemetry", "dialects", "auth", "limits"}
     added = [(name, STAGES[name].package) for name in added_stage_names()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()

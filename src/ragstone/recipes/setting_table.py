@@ -28,7 +28,7 @@ from ragstone.settings.added import added_sections, aliases_by_name, find_aliase
 from ragstone.settings.aliases import current_key
 from ragstone.settings.all import complete_settings
 from ragstone.settings.names import readable, variable
-from ragstone.settings.read import refuse_switched_off
+from ragstone.settings.read import refuse_absent
 
 Scope = Literal["global", "dialect", "tenant", "collection", "request"]
 
@@ -115,7 +115,7 @@ def setting(name: str) -> Setting:
     key = current_key(alias.key if alias and alias.key else name)
     found = table().get(key) or table().get(key.lower().replace("__", "."))
     if found is None:
-        refuse_switched_off(key)
+        refuse_absent(key)
         near = find_similar(name.lower(), table(), 1)
         raise UnknownSetting(name[:80], near[0] if near else "")
     return found

@@ -17,11 +17,9 @@ from ragstone.core.errors import ConfigError
 from ragstone.core.turn import Level
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.registry import Extension, Registry, summary
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
-from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
@@ -37,7 +35,7 @@ from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (
     Contextualize, Guard, Classify, Correct, Recall, Route, Rewrite,
-    SearchSubqueries, Retrieve, Fuse, Rerank, MultiHop, Deduplicate, Expand,
+    SearchSubqueries, Retrieve, Rerank, Deduplicate, Expand,
     GradePassages, Rounds, TellUnread, Assemble,
     Generate, Structured, Cite, Check, Score, Converse, Persist,
 )  # fmt: skip

@@ -9,16 +9,21 @@ from pydantic import Field
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step, run_part
 from ragstone.ports import Adapters, Judgement
+from ragstone.retrieve.multi_hop import MultiHop
 from ragstone.retrieve.penalties import score_share
 from ragstone.retrieve.subject import respect_subject
+
+RERANKER_WEIGHT = 0.7
+"""The share of the score for a model that reads question and passage together. The rest stays with
+the search, as no model is better on every kind of text; late interaction has a share of its own."""
 
 
 class Rerank(Stage):
     """Blends the reranker's scores with the fused ones, as much as the reranker trusts itself.
 
-    A reranker alone is not better on every kind of text, so the fused score always keeps a share.
-    Then passages about something else than the question names are left out or lowered (`subject`).
-    Where the reranker or that fails, the other one does its part.
+    Then passages about something else than the question names are left out or lowered (`subject`),
+    and what the best of the rest name is looked for too (`multi_hop`). Where one of these fails,
+    the others do their part.
     """
 
     name: ClassVar[str] = "rerank"
@@ -34,10 +39,19 @@ class Rerank(Stage):
         True, description="Whether other editions than the wanted one are left out or lowered."
     )
 
+    seeds: int = Field(
+        5, ge=0, le=20, description="The best passages whose names are followed; 0 for none."
+    )
+
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         step = await run_part(self, "reranker", turn, self._compare(turn, adapters))
         work = respect_subject(step.turn, adapters, self.editions)
-        return replace(step, turn=(await run_part(self, "subject", step.turn, work)).turn)
+        ranked = (await run_part(self, "subject", step.turn, work)).turn
+        work = self._follow_names(ranked, adapters)
+        return replace(step, turn=(await run_part(self, "multi_hop", ranked, work)).turn)
+
+    async def _follow_names(self, turn: Turn, adapters: Adapters) -> Step:
+        return await MultiHop(self.seeds).run(turn, adapters)
 
     async def _compare(self, turn: Turn, adapters: Adapters) -> Step:
         """The step with the scores of the reranker."""

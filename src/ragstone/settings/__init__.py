@@ -8,7 +8,6 @@ can change at run time is changed in the state store: `ragstone.recipes.setting_
 from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.all import Settings
 from ragstone.settings.dialects import DialectSettings
-from ragstone.settings.jobs import JobSettings
 from ragstone.settings.models import (
     EmbeddingSettings,
     LlmSettings,
@@ -38,7 +37,6 @@ __all__ = [
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",
-    "JobSettings",
     "LimitSettings",
     "LlmSettings",
     "LogSettings",

@@ -40,6 +40,17 @@ FORMER_KEYS = {
 """Settings that another one has taken over since version 0.1."""
 
 
+REMOVED = {
+    "cache.password": "Write it into CACHE__URL, as redis://:PASSWORD@HOST.",
+    "ingest.follow_links": "Give the folders that links lead to as well.",
+    "mcp.max_cost": "Limit tokens by quotas instead.",
+    "plone.site_id": "Leave the site's id out of paths.",
+    "plone.tenant": "The site's documents are those of the tenant 'default'.",
+    "state.password": "Set PGPASSWORD, or write it into STATE__URL.",
+}
+"""Settings that are no more, and what to do instead. Who relied on them is to know at the start."""
+
+
 def current_key(name: str) -> str:
     """The key of a setting as it is named now."""
     if name in FORMER_KEYS:

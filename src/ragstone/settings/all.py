@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.added import added_sections
 from ragstone.settings.dialects import DialectSettings
-from ragstone.settings.jobs import JobSettings
 from ragstone.settings.models import (
     EmbeddingSettings,
     LlmSettings,
@@ -74,7 +73,6 @@ class Settings(BaseModel):
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()
     ensemble: EnsembleSettings = EnsembleSettings()
-    jobs: JobSettings = JobSettings()
     statistics: StatisticsSettings = StatisticsSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, SecretStr
 
 from ragstone.settings.section import Seconds, Section, split
 
-Decision = Literal["intent", "complexity", "documents", "sentences"]
+Decision = Literal["intent", "complexity", "documents", "faq", "sentences"]
 Decisions = Annotated[tuple[Decision, ...], BeforeValidator(split)]
 
 
@@ -47,11 +47,6 @@ class EmbeddingSettings(Section):
         description="A ColBERT model whose token vectors passages are compared by instead of the "
         "bundled English model's: its folder, package:NAME or OWNER/NAME of a hub "
         "(docs/models.md).",
-    )
-    threads: int = Field(
-        0,
-        ge=0,
-        description="Threads of each model in this process, the reader's too; 0 is one per core.",
     )
 
 
@@ -111,9 +106,6 @@ class LlmSettings(StandbySettings):
         "SERVER__REQUEST_SECONDS; to load it, these alone. One reply may take twice as long.",
     )
     retries: int = Field(3, ge=0, le=10, description="Retries of a call that said nothing yet.")
-    parallel: int = Field(
-        200, ge=0, description="Calls of the model at the same time; 0 is no limit. Others wait."
-    )
     fallback: Literal["none", "extractive"] = Field(
         "extractive",
         description="What answers when neither the model nor that of LLM_FALLBACK__* does: the "
@@ -127,6 +119,7 @@ class LlmSettings(StandbySettings):
         "a short call: intent, the kind of question where rules and examples are unsure; "
         "complexity, how complex it is, instead of patterns; documents, at enhanced and maximum "
         "whether it is about the conversation and needs none, where no fixed phrase says so; "
+        "faq, whether one of a FAQ asks the same in other words, as in chat-core's document; "
         "sentences, the verdict on those of which the comparison is unsure.",
     )
 
@@ -147,12 +140,6 @@ class RerankSettings(Section):
         "LLM__*, the name of a package's reranker, or empty for late interaction.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of the endpoint.")
-    weight: float = Field(
-        0.7,
-        ge=0,
-        le=1,
-        description="The reranker's share of the score; late interaction has its own.",
-    )
 
 
 class ReaderSettings(Section):

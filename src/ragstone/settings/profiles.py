@@ -17,25 +17,30 @@ WHOLE_SHARE = 1_000_000
 """Tokens of passages: more than the share of any window, which then decides."""
 
 PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
-    # chat-core 4.6, 10.1, 11.1 and 13.1; the cache keeps searches for 15 minutes. A model that
+    # chat-core 4.6, 7.4, 10.1, 11.1 and 13.1; the cache keeps searches for 15 minutes. A model that
     # fails is an error there, in step 9 of the query pipeline, and in VoiceHelper's failure paths.
     "chat_core": {
         "llm.temperature": 0.2,
         "llm.max_tokens": 10_000,
+        "llm.decides": ("intent", "faq", "sentences"),
         "llm.fallback": "none",
         "cache.default_ttl_seconds": 900.0,
         "stages.recall.external": True,
         "rag.prompt_layout": "references",
         "stages.contextualize.required": True,
+        "stages.contextualize.rewriting_by": "llm",
         "stages.contextualize.rules_stand_in": False,
     },
-    # Query pipeline, step 6 and the reference of its configuration: 15 from each search, RRF.
+    # Query pipeline, step 6 and the reference of its configuration: 15 from each search, RRF, in
+    # which all lists count alike.
     # Step 5 routes by complexity, steps 7 and 8 order and share out the window, step 10 suggests
     # questions, and answers vote at the level maximum; models have their printed temperatures.
     "pipeline": {
         "stages.route.by_complexity": True,
         "rag.candidates": 15,
         "rag.fusion": "ranks",
+        "rag.boost_bm25": 1.0,
+        "rag.boost_knn": 1.0,
         "rag.similarity_threshold": 0.4,
         "rag.context_tokens": WHOLE_SHARE,
         "stages.assemble.edges": True,
@@ -48,8 +53,11 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
     "rag_v1": {
         "rag.top_k": 5,
         "rag.fusion": "ranks",
+        "rag.boost_bm25": 1.0,
+        "rag.boost_knn": 1.0,
         "rag.prompt_layout": "context",
         "rag.hyde_enabled": True,
+        "stages.contextualize.rewriting_by": "llm",
         "stages.contextualize.rules_stand_in": False,
         "stages.rewrite.imagines_from": 20,
         "stages.rewrite.expands_advanced": True,
@@ -77,12 +85,14 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
     # not.
     "chats": {
         "rag.candidates": 50,
-        "rag.reranked": 50,
+        "stages.route.reranked": 50,
         "stages.rerank.by": "reader",
         "rag.top_k": 5,
         "stages.route.widens": False,
         "rag.context_tokens": 4000,
         "rag.fusion": "ranks",
+        "rag.boost_bm25": 1.0,
+        "rag.boost_knn": 1.0,
         "rag.similarity_threshold": 0.3,
         "stages.route.rewrites_complex": True,
         "stages.route.sums_up_all": True,

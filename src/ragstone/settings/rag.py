@@ -33,12 +33,6 @@ class RagSettings(Section):
         0.0, ge=0, le=100, description="Share of the score for a title that says it all."
     )
     rerank: bool = Field(True, description="Whether the best candidates are compared again.")
-    reranked: int = Field(
-        30,
-        ge=2,
-        le=200,
-        description="Candidates that are compared again; twice at the higher levels.",
-    )
     tree: Literal["off", "traversal", "collapsed"] = Field(
         "traversal",
         description="How trees of summaries (INGEST__TREE) are used: traversal, for what is to be "

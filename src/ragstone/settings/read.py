@@ -3,10 +3,12 @@
 import inspect
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -15,13 +17,59 @@ from ragstone.language.similar_names import find_similar
 from ragstone.language.templates import check_prompt
 from ragstone.registry import PLUGINS_OFF
 from ragstone.settings.added import ADDED_SECTIONS, aliases_by_name
-from ragstone.settings.aliases import current_key
+from ragstone.settings.aliases import REMOVED, current_key
 from ragstone.settings.all import Settings, complete_settings
-from ragstone.settings.environment import Variables, dotenv, environment
-from ragstone.settings.names import nest_values, ours, variable
+from ragstone.settings.names import nest_values, ours, readable, variable
 from ragstone.settings.near_misses import near_misses
 from ragstone.settings.origin import COMMAND_LINE, GivenValue, Origin
 from ragstone.settings.providers import whole
+
+FILE = ".env"
+
+Named = tuple[str, Any, Origin]
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Variables of one place, which is named behind each of them."""
+
+    values: Mapping[str, str | None]
+    place: str = ""
+
+    def settings(self, sections: frozenset[str]) -> Iterator[Named]:
+        """Those that may be settings, by their dotted names. An empty one counts as not set: a
+        container passes on what its host has not set."""
+        for written, value in self.values.items():
+            name, origin = written.lower(), Origin("environment", f"{written}{self.place}")
+            if value is None or not value.strip():
+                continue
+            if name in aliases_by_name():
+                yield name, value, origin
+                continue
+            first, *rest = name.split("__")
+            if rest and first in sections:
+                key = ".".join((first, *rest))
+                yield key, value if first == "prompts" else readable(value), origin
+            elif name in sections and isinstance(whole := readable(value), dict):
+                for inside, item in whole.items():
+                    yield f"{name}.{inside}", item, origin
+            elif name not in sections:
+                yield name, value, origin
+
+
+def environment() -> Variables:
+    """The variables of this process."""
+    return Variables(os.environ)
+
+
+def dotenv() -> Variables:
+    """Those of the `.env` file of the working directory; raises ConfigError."""
+    try:
+        values = dotenv_values(FILE, encoding="utf-8") if Path(FILE).is_file() else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The file {Path(FILE).absolute()} cannot be read: {error}.") from error
+    return Variables(values, f" in {FILE}")
+
 
 log = logging.getLogger(__name__)
 
@@ -122,8 +170,10 @@ def _similar_name(name: str) -> str:
     return next(iter(find_similar(name.lower(), [*_keys(), *aliases_by_name()], 1)), "")
 
 
-def refuse_switched_off(name: str) -> None:
-    """Raise ConfigError for a setting of a plugin that is switched off."""
+def refuse_absent(name: str) -> None:
+    """Raise ConfigError for a setting that was removed, or of a plugin that is switched off."""
+    if name in REMOVED:
+        raise ConfigError(f"There is no setting {variable(name)} any more. {REMOVED[name]}")
     first, _, inside = name.partition(".")
     off = ADDED_SECTIONS.switched_off.get(first)
     if off and inside in off.load().model_fields:
@@ -135,7 +185,7 @@ def refuse_switched_off(name: str) -> None:
 
 def _is_known(name: str) -> bool:
     """Whether a name is in a known section, or is a setting; pydantic checks the rest."""
-    refuse_switched_off(name)
+    refuse_absent(name)
     first, dot, _ = name.partition(".")
     return first in _sections() if dot else name in complete_settings().model_fields
 

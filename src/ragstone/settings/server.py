@@ -72,10 +72,6 @@ class ServerSettings(Section):
     max_upload_mb: int = Field(
         64, ge=1, description="Largest request body of an upload (multipart), in megabytes."
     )
-    upload_types: Names = Field(
-        (),
-        description="File name endings that may be uploaded, e.g. pdf,docx; all that can be read.",
-    )
     allowed_hosts: Names = Field(
         (),
         description="Host names that requests may be sent to, e.g. docs.example.com,*.example.org; "

@@ -49,9 +49,9 @@ class StateSettings(Section):
     url: str = Field(
         "",
         description="Empty for a SQLite file in the data directory; postgresql:// for a "
-        "PostgreSQL database, which several servers may share.",
+        "PostgreSQL database, which several servers may share, and whose password PGPASSWORD can "
+        "hold.",
     )
-    password: SecretStr = Field(SecretStr(""), description="The password of that database.")
 
 
 class IngestSettings(Section):
@@ -98,13 +98,6 @@ class IngestSettings(Section):
         description="Largest file of a streamed format (text, CSV, PDF), in megabytes; one that is "
         "parsed whole, and the unpacked content of a zipped one, may have a quarter of it.",
     )
-    parse_processes: int = Field(
-        2,
-        ge=1,
-        le=64,
-        description="Processes that read files, started when needed; one more for a collection of "
-        "whose files none is read, and one for such a tenant.",
-    )
     parse_memory_mb: int = Field(
         1024,
         ge=128,
@@ -123,9 +116,6 @@ class IngestSettings(Section):
         ge=0,
         description="Scanned pages that a document may have whose text is recognised (extra "
         "`ocr`); one with more fails, and with 0 nothing is recognised.",
-    )
-    follow_links: bool = Field(
-        False, description="Whether a link may lead outside the folder that was given."
     )
 
     @property

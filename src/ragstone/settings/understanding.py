@@ -14,7 +14,6 @@ class CacheSettings(Section):
     url: str = Field(
         "", description="redis://... for one cache of several servers; empty for this process."
     )
-    password: SecretStr = Field(SecretStr(""), description="The password of that Redis.")
     max_entries: int = Field(
         1000, ge=10, le=100_000, description="Entries; when full, the oldest tenth goes."
     )

@@ -13,11 +13,27 @@ from dataclasses import dataclass
 from itertools import product, takewhile
 
 from ragstone.language.language import detect
+from ragstone.language.mentions import names
 from ragstone.language.words import STOPWORDS, content_words, word_lists
 from ragstone.ports import Embedder
-from ragstone.understand.mentions import names
-from ragstone.understand.politeness import plain
 from ragstone.understand.small_talk import match_small_talk
+
+_LEAD = re.compile(
+    r"^(?:(?:so|and|but|then|also|or|ok|okay|oh|btw|by the way|anyway|wow|hm+|i see|thanks|"
+    r"thank you|thx|in that case|in other words|i mean(?:t)?(?: to (?:ask|say))?|"
+    r"(?:that|it)(?: is|['’]s) (?:fine|ok|okay|great|good|too bad|bad|terrible))\b[,.!…\s-]{0,9}"
+    r"|(?:yes|yeah|no|right|well|great|sure|sorry|good|fine|too bad|of course|interesting|cool|"
+    r"nice)\s?[,.!…]{1,9}\s{0,9})+",
+    re.IGNORECASE,
+)
+_PLEASE = re.compile(r",?\s?\bplease\b,?", re.IGNORECASE)
+
+
+def plain(question: str) -> str:
+    """The question without fillers before it and without `please`; as it is if little is left."""
+    bare = _PLEASE.sub("", _LEAD.sub("", question)).strip()
+    return bare if len(bare.split()) > 1 else question
+
 
 UNSPACED = frozenset({"zh", "ja"})
 CLINGING = frozenset({"ja", "ko"})
@@ -58,7 +74,7 @@ ASKS = re.compile(
 
 _UNSPACED_ASKS = re.compile("什么|谁|哪|多少|怎|如何|几")
 
-_TOKEN = re.compile(r"\w+(?:['’]\w+)*")
+_TOKEN = re.compile(r"\w+(?:['’]\w+|(?<=\d)[.,]\d+)*")
 _DIGIT = re.compile(r"\d")
 _CHARACTER = re.compile(r"[\dA-Za-z]+|\w")
 _CLAUSE = re.compile(

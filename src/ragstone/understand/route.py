@@ -7,7 +7,17 @@ from pydantic import Field
 
 from ragstone.core.errors import InputError
 from ragstone.core.intent import Analysis, Intent, IntentName
-from ragstone.core.turn import IN_ORDER, Ask, Level, Mode, Plan, SearchOptions, Strategy, Turn
+from ragstone.core.turn import (
+    IN_ORDER,
+    PLAIN,
+    Ask,
+    Level,
+    Mode,
+    Plan,
+    SearchOptions,
+    Strategy,
+    Turn,
+)
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 from ragstone.understand.complexity import analyse_question
@@ -47,9 +57,6 @@ LIMITS = (
 PRECISE_DENSE = 0.8
 """Meaning's share where the mode is precise, as the chat-core document searches for it."""
 
-PLAIN = frozenset({"dense", "bm25", "sequential"})
-"""Strategies whose order is left alone."""
-
 Decided = tuple[Plan, str]
 """A plan, and why it is so."""
 
@@ -78,6 +85,8 @@ class Route(Stage):
     by_complexity: bool = Field(
         False, description="Whether complexity decides, not the level alone."
     )
+
+    reranked: int = Field(0, ge=0, description="Candidates compared again; 0 as the plan says.")
 
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
 
@@ -129,7 +138,7 @@ class Route(Stage):
 
     def _base_plan(self, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
         """The plan for a question, before what the request wants in detail."""
-        level = self.plan
+        level = replace(self.plan, reranked=self.reranked or self.plan.reranked)
         if ask.strategy:
             plan = with_strategy(ask.strategy, level)
             wide = self.by_complexity and ask.strategy == "fusion"

@@ -3,10 +3,10 @@
 import re
 
 from ragstone.language.language import detect
+from ragstone.language.mentions import function_words
 from ragstone.language.words import STOPWORDS, words
 from ragstone.understand.comparison import comparison
 from ragstone.understand.follow_up import ASKS, is_dependent
-from ragstone.understand.mentions import function_words
 
 MOST = 4
 LONGEST = 500

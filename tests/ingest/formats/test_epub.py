@@ -89,6 +89,35 @@ def test_given_a_book_that_cannot_be_read_when_read_then_it_says_why(
         list(parse(book(tmp_path, **changes), IngestSettings()).blocks)
 
 
+def pack_in_folder(source: Path, folder: str) -> Path:
+    path = source.with_name("packed again.epub")
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(f"{folder}/{name}", old.read(name))
+    return path
+
+
+def test_given_a_book_whose_folder_was_packed_when_read_then_it_is_the_same_book(
+    tmp_path: Path,
+) -> None:
+    plain = book(tmp_path)
+
+    packed = parse(pack_in_folder(plain, "The book"), IngestSettings())
+
+    expected = parse(plain, IngestSettings())
+    assert packed.title == expected.title
+    assert list(packed.blocks) == list(expected.blocks)
+
+
+def test_given_a_protected_book_whose_folder_was_packed_when_read_then_it_is_protected(
+    tmp_path: Path,
+) -> None:
+    plain = book(tmp_path, **{"META-INF/rights.xml": "<rights/>"})
+
+    with pytest.raises(EncryptedDocument):
+        parse(pack_in_folder(plain, "book"), IngestSettings())
+
+
 def test_given_another_archive_when_read_then_it_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.epub", "w") as target:
         target.writestr("a.txt", "x")

@@ -77,6 +77,78 @@ def test_given_an_article_that_nothing_marks_when_read_then_the_menu_is_left_out
     assert "Menu entry 7" not in text
 
 
+MENU = "".join(f'<li><a href="/{n}">Menu entry {n}</a></li>' for n in range(30))
+WORDS = [f"Rule {n} tells whoever reads the manual what a careful driver does. " for n in range(40)]
+PROSE = [f"<p>{''.join(WORDS[5 * n : 5 * n + 5])}</p>" for n in range(8)]
+
+
+def read_article(tmp_path: Path, amid: str, after: str = "") -> list[str]:
+    """The blocks of a page whose main part nothing marks."""
+    text = f"{''.join(PROSE[:4])}{amid}{''.join(PROSE[4:])}"
+    source = f"<body><div class='menu'><ul>{MENU}</ul></div><div id='text'>{text}</div>{after}"
+    return [block.text for block in parse(write(tmp_path, source), SETTINGS).blocks]
+
+
+PLACES = "<a id='i1'></a><a id='i2'></a><a id='i3'></a><a id='i4'></a><a id='i5'></a>"
+BOXED = "The lever under the seat opens the tank of the car."
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        f"<div class='sidebar'><p class='title'><b>NOTE</b> Fuel</p><div>{BOXED}</div></div>",
+        f"<aside class='sidebar'><p class='sidebar-title'>Fuel</p><p>{BOXED}</p></aside>",
+        f"<div class='sidebarblock'><div class='content'><p>{BOXED}</p></div></div>",
+        f"{PLACES}<div class='sidebar'>{PLACES}<p>{BOXED}</p></div>{PLACES}",
+        f"<section class='callout sidebar'><h3>Fuel</h3><p>{BOXED}</p></section>",
+    ],
+    ids=["docbook", "sphinx", "asciidoctor", "with index entries", "callout"],
+)
+def test_a_box_amid_the_text_of_a_manual_is_read(tmp_path: Path, box: str) -> None:
+    blocks = read_article(tmp_path, box)
+
+    assert BOXED in blocks
+    assert not [text for text in blocks if "Menu entry" in text]
+
+
+def test_the_sidebar_of_a_site_is_left_out(tmp_path: Path) -> None:
+    beside = (
+        "<div id='sidebar' class='sidebar'><h3>About me</h3><p>I like cars and trains.</p></div>"
+    )
+
+    blocks = read_article(tmp_path, "", beside + "<div id='footer'><ul><li>Imprint</li></ul></div>")
+
+    assert not [text for text in blocks if "trains" in text]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        (
+            "<div><code>locate</code> lists only what the user may read.</div>",
+            "`locate` lists only what the user may read.",
+        ),
+        (
+            "<p><kbd>F2</kbd> renames the file that is chosen.</p>",
+            "F2 renames the file that is chosen.",
+        ),
+        (
+            "<p>选项<code>Languages</code>可以限制下载的文件，并节省更多时间。</p>",
+            "选项`Languages`可以限制下载的文件，并节省更多时间。",
+        ),
+        (
+            "<p><tt>apt</tt>は依存するパッケージも<tt>dpkg</tt>で入れます。</p>",
+            "`apt`は依存するパッケージも`dpkg`で入れます。",
+        ),
+    ],
+    ids=["code first", "key first", "code in Chinese", "code in Japanese"],
+)
+def test_a_paragraph_with_code_amid_the_text_is_read(
+    tmp_path: Path, paragraph: str, expected: str
+) -> None:
+    assert expected in read_article(tmp_path, paragraph)
+
+
 def test_given_scripts_when_read_then_they_are_no_text(tmp_path: Path) -> None:
     text = " ".join(b.text for b in parse(write(tmp_path, PAGE), SETTINGS).blocks)
     assert "SCRIPT" not in text

@@ -117,6 +117,26 @@ def test_given_lines_that_are_not_full_when_read_then_they_stay_lines(tmp_path: 
     assert texts(read(tmp_path, "a.txt", source)) == [source.strip()]
 
 
+@pytest.mark.parametrize(
+    ("end", "start", "expected"),
+    [
+        ("Kon\u2010", "figurationsdatei", "Konfigurationsdatei"),
+        ("sis\u00ad", "tema", "sistema"),
+        ("CON\u2010", "SIDÉRATIONS", "CONSIDÉRATIONS"),
+        ("well-", "known", "well-known"),
+        ("Debian\u2010", "Handbuch", "Debian\u2010 Handbuch"),
+        ("1990\u2010", "2000", "1990\u2010 2000"),
+    ],
+)
+def test_a_word_that_a_program_divides_at_the_end_of_a_line_is_whole(
+    tmp_path: Path, end: str, start: str, expected: str
+) -> None:
+    before = "This line of a manual is as long as a line can be, up to "
+    [block] = read(tmp_path, "a.txt", f"{before}{end}\n{start} and what follows it.\n")
+
+    assert block.text == f"{before}{expected} and what follows it."
+
+
 def test_given_an_article_when_read_then_its_name_and_its_numbers_belong_to_it(
     tmp_path: Path,
 ) -> None:

@@ -120,8 +120,6 @@ async def test_a_link_in_a_repository_reads_nothing_of_the_server(
     (tmp_path / "secret.md").write_text("Secret of the server.")
     (repository.folder / "link.md").symlink_to(tmp_path / "secret.md")
     repository.commit({})
-    settings = synced.parts.settings.model_copy(update={"follow_links": True})
-    object.__setattr__(synced.parts, "settings", settings)
 
     await synced.sync()
 

@@ -141,7 +141,7 @@ async def test_given_a_real_redis_that_goes_and_returns_then_so_do_its_answers(
     tmp_path: Path,
 ) -> None:
     with redis_server(tmp_path) as server:
-        client = redis_client(server.url, "")
+        client = redis_client(server.url)
         attempts = Attempts(server.url, "", rest=0)
         assert await attempts.make(client.ping, False)
         for lose in (server.freeze, server.kill):
@@ -156,4 +156,4 @@ async def test_given_a_real_redis_that_goes_and_returns_then_so_do_its_answers(
 
 def test_given_an_address_that_is_none_then_the_setting_is_named() -> None:
     with pytest.raises(ConfigError, match="CACHE__URL"):
-        redis_client("http://example.org", "")
+        redis_client("http://example.org")

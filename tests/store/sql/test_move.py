@@ -12,6 +12,7 @@ from ragstone.core.conversation import conversation_key, entry
 from ragstone.core.errors import Conflict
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.guard.topic_file import topic
+from ragstone.plugins.postgres.state import Postgres
 from ragstone.ports.jobs import NewJob
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.conversations import SqlConversations
@@ -19,7 +20,6 @@ from ragstone.store.sql.database import Database, open_backend, open_database
 from ragstone.store.sql.history import SqlHistory
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.move import move
-from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.tables import metadata
 from ragstone.store.sql.topics import SqlTopics
 from tests.conformance.test_catalog import DOC, LAW, publish

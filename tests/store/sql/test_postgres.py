@@ -8,19 +8,18 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from pydantic import SecretStr
 from sqlalchemy import create_engine, insert, inspect, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import ConfigError, StateUnavailable
 from ragstone.core.records import Collection
+from ragstone.plugins.postgres.state import CONNECTIONS, WRITING_IDLE_SECONDS, Postgres
 from ragstone.ports import PoolUse
 from ragstone.settings import StateSettings
 from ragstone.store.connect import open_state
 from ragstone.store.sql import migrations
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_backend
-from ragstone.store.sql.postgres import CONNECTIONS, WRITING_IDLE_SECONDS, Postgres
 from ragstone.store.sql.tables import jobs, metadata, settings
 from ragstone.store.sql.templates import SqlTemplates
 from ragstone.store.sql.vocabulary import SqlVocabulary
@@ -282,7 +281,7 @@ async def test_given_text_with_a_zero_character_then_it_comes_back(url: str) -> 
 def test_the_settings_choose_the_database(tmp_path: Path) -> None:
     for url, message in (("mysql://x", "'mysql'"), ("postgresql://[", "not an address")):
         with pytest.raises(ConfigError, match=message):
-            open_state(StateSettings(url=url, password=SecretStr("p")), tmp_path)
+            open_state(StateSettings(url=url), tmp_path)
 
 
 async def test_its_pool_says_how_many_connections_are_in_use(url: str) -> None:

@@ -12,15 +12,14 @@ from ragstone.ports import Judgement, Reranker
 from ragstone.retrieve.rerankers import RerankerParts
 
 WORDS = re.compile(r"\w{3,}")
+WEIGHT = 0.7
+"""What the score counts beside that of the search."""
 
 
 class OverlapReranker:
     """`ports.Reranker`: the share of the question's words that the passage has."""
 
     name = "overlap"
-
-    def __init__(self, weight: float) -> None:
-        self._weight = weight
 
     async def judge(
         self,
@@ -34,12 +33,12 @@ class OverlapReranker:
             return Judgement(np.zeros(len(chunks), np.float32), 0.0, "the question has no word")
         found = [wanted.intersection(WORDS.findall(c.searchable.casefold())) for c in chunks]
         scores = np.array([len(item) / len(wanted) for item in found], np.float32)
-        return Judgement(scores, self._weight, f"{len(wanted)} words were looked for")
+        return Judgement(scores, WEIGHT, f"{len(wanted)} words were looked for")
 
     async def aclose(self) -> None:
         """There is nothing to close."""
 
 
 def overlap_reranker(parts: RerankerParts) -> Reranker:
-    """The share of the question's words in the passage, weighted by RERANK__WEIGHT."""
-    return OverlapReranker(parts.settings.weight)
+    """The share of the question's words in the passage."""
+    return OverlapReranker()

@@ -18,6 +18,7 @@ from ragstone.ingest.formats.html_text import (
     SILENT,
     cell_indent,
     fold,
+    is_box,
     is_furniture,
     is_hidden,
     line_text,
@@ -38,6 +39,7 @@ from ragstone.ingest.formats.numbering import format_number
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures
 from ragstone.ingest.formats.tables import fill_down, is_figure, table_blocks
 from ragstone.ingest.formats.types import Format, Surroundings
+from ragstone.language.words import UNSPACED
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = {"ul", "ol", "menu", "dir"}
@@ -46,6 +48,9 @@ _ENOUGH = 0.25
 _LANGUAGE = re.compile(r"(?:^|[\s:])(?:language|lang|highlight|brush|sourceCode)[-:]\s*([\w+#.-]+)")
 _NO_LANGUAGES = {"default", "text", "none", "plaintext", "txt", "nohighlight", "source", "plain"}
 _FOUND_WORDS = 5
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
+"""A character counts as a word where words have no spaces: what joins them to code differs."""
+
 _MAX_NESTED_CHARS = 300
 _NOTES = ADMONITIONS - {"admonition", "details"}
 
@@ -198,6 +203,7 @@ def _find_main_text(visible: list[Block], tree: Any) -> list[Block]:
         form.tag = "div"
         for field in list(form.iter("input", "select", "textarea")):
             replace_text(field, raw_text(field))
+    _clear_names(tree)
     text = (
         trafilatura.extract(
             lxml_html.tostring(tree, encoding="unicode"), include_comments=False, favor_recall=True
@@ -227,6 +233,20 @@ def _find_main_text(visible: list[Block], tree: Any) -> list[Block]:
     ]
 
 
+def _clear_names(tree: Any) -> None:
+    """Take the names from what trafilatura would leave out for them: a paragraph that begins with
+    code, one amid places that links lead to, which it counts as links, and every sidebar."""
+    for element in list(tree.iter("a", "code", "tt", "samp", "kbd", "aside", "div", "section")):
+        if element.tag == "a":
+            element.tag = "a" if element.get("href") else "span"
+        elif element.tag in INLINE:
+            element.tag = "span"
+        elif is_box(element):
+            element.tag = "div"
+            for name in ("class", "id"):
+                element.attrib.pop(name, None)
+
+
 def _is_found(block: Block, runs: set[tuple[str, ...]], text: str) -> bool:
     words = _words(block.text.removeprefix(block.label) if block.kind == "item" else block.text)
     if len(words) < _FOUND_WORDS:
@@ -241,7 +261,7 @@ def _is_wordless(block: Block) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text)
+    return _WORD.findall(text)
 
 
 def _count_words(blocks: Iterable[Block]) -> int:

@@ -1,6 +1,7 @@
 """What a reader of a page sees of an element: its text in a line, fields and code, but no menus."""
 
 import re
+from itertools import chain, islice
 from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
@@ -245,6 +246,33 @@ def is_furniture(element: Any, tag: str) -> bool:
     ):
         return True
     return _is_empty_form(element) if tag == "form" else tag in _FURNITURE
+
+
+_BESIDE = 20
+"""Elements before a box, and after it, among which a paragraph is looked for."""
+
+
+def is_box(element: Any) -> bool:
+    """Whether an element is a box amid the text, as books have them: it is called so, is not made
+    of links, and a paragraph stands beside it. Beside a site's sidebar stand other parts."""
+    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    if not _KEPT_NAME.search(name) or is_hidden(element):
+        return False
+    if link_text_length(element) >= _LINKS_SHARE * text_length(element):
+        return False
+    before = islice(element.itersiblings(preceding=True), _BESIDE)
+    return any(map(_is_paragraph, chain(before, islice(element.itersiblings(), _BESIDE))))
+
+
+def _is_paragraph(element: Any) -> bool:
+    """Whether an element has text of its own, or is made of one that has."""
+    if element.tag not in ("p", "div") or is_furniture(element, element.tag):
+        return False
+    inline = (item.text_content() for item in element if item.tag in INLINE)
+    own = (element.text, *inline, *(item.tail for item in element))
+    return any(text and text.strip() for text in own) or (
+        len(element) == 1 and element[0].tag == "p" and _is_paragraph(element[0])
+    )
 
 
 def _is_empty_form(form: Any) -> bool:

@@ -12,6 +12,7 @@ import pypdfium2.raw
 
 from ragstone.core.document import Box
 from ragstone.ingest.formats.inline_text import raise_text
+from ragstone.ingest.formats.pdf_accents import join_accents
 from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, find_ligatures, read_codes
 from ragstone.ingest.formats.pdf_direction import (
     Character,
@@ -61,7 +62,8 @@ _NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     """The lines of a page as PDFium orders them; a ruled line parts what stands beside it."""
-    characters, struck = mark_struck(list(_characters(text_page.raw, frame)), rules)
+    characters = join_accents(list(_characters(text_page.raw, frame)))
+    characters, struck = mark_struck(characters, rules)
     characters, leftward = order_leftward_lines(characters)
     ligatures = find_ligatures(text_page.raw, characters)
     found = _Lines(text_page.raw, rules, {**ligatures, **struck}, leftward)

@@ -20,6 +20,9 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 _LEADER = re.compile(r"(?:\.\s?){4,}|…+\s*\d|(?:·\s?){3,}")
 _GAP = re.compile(r"\s{3,}|\t+")
 _PART_CHARS = 1 << 19
+_DIVIDING = "\u2010\u00ad"
+"""Hyphens that nobody types: `man` and others divide words by them."""
+
 _WRAPPED = 0.6
 """How full a line is, of the longest, where the next one goes on with it."""
 
@@ -97,7 +100,8 @@ def _columns(lines: list[str], span: BlockSpan) -> Iterator[Block]:
 
 
 def _join_wrapped(lines: list[str]) -> str:
-    """Lines that were wrapped become one; short ones stay lines. A hyphen at an end is kept."""
+    """Lines that were wrapped become one; short ones stay lines. A hyphen that is typed is kept at
+    an end, one that only a program puts there to divide a word is not."""
     kept = [line for line in (" ".join(line.split()) for line in lines) if line]
     width = max(map(len, kept), default=0)
     parts: list[str] = []
@@ -106,12 +110,21 @@ def _join_wrapped(lines: list[str]) -> str:
         if at == 0:
             parts.append(line)
         elif len(before) >= width * _WRAPPED or line[0].islower() or len(kept) == 2:
+            if before[-1] in _DIVIDING and _is_one_word(before[-2:-1], line[0]):
+                parts[-1] = parts[-1][:-1]
+                parts.append(line)
+                continue
             cjk = _is_cjk(before[-1]) and _is_cjk(line[0])
             joint = "" if cjk or (before.endswith("-") and before[-2:-1].isalpha()) else " "
             parts.append(f"{joint}{line}")
         else:
             parts.append(f"\n{line}")
     return "".join(parts)
+
+
+def _is_one_word(end: str, start: str) -> bool:
+    """Whether a word that ends with one letter may go on with the other."""
+    return end.isalpha() and (start.islower() or (end.isupper() and start.isupper()))
 
 
 def _is_cjk(char: str) -> bool:

@@ -45,7 +45,7 @@ async def preview_folder(record: RunRecord, folder: Path) -> None:
     source, catalog, settings = record.source, record.parts.catalog, record.parts.settings
 
     def find_files() -> tuple[str, Sequence[FoundFile]]:
-        found = discover([folder], settings.follow_links, pictures=settings.ocr)
+        found = discover([folder], pictures=settings.ocr)
         return resolve_links(folder), [item for item in found if isinstance(item, FoundFile)]
 
     def find_archives() -> Mapping[str, str]:

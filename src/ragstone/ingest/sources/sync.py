@@ -25,8 +25,7 @@ def open_source(parts: SyncParts, source: StoredSource) -> ItemSource | FolderSo
     declared = SOURCES.get(source.kind)
     options = open_options(source.kind, declared, source.options)
     with SOURCES.explain_errors(source.kind):
-        follow_links, folder = parts.settings.follow_links, parts.folder(source.id)
-        return declared.open(SourceParts(source.name, options, folder, follow_links))
+        return declared.open(SourceParts(source.name, options, parts.folder(source.id)))
 
 
 async def run_source(

@@ -26,9 +26,3 @@ class McpSettings(AddedSection):
         description="Tools that change nothing although they do not say so; all others that do not "
         "need an approval.",
     )
-    max_cost: float = Field(
-        0.0,
-        ge=0,
-        description="US dollars after which no further round of calls begins, where the price of "
-        "the model is known; 0 is no limit.",
-    )

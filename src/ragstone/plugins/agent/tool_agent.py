@@ -11,7 +11,6 @@ from ragstone.core.errors import ToolsUnavailable
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.plugins.agent.call_reports import CallReports
-from ragstone.plugins.agent.settings import McpSettings
 from ragstone.plugins.agent.tool_calls import ToolCalls
 from ragstone.plugins.agent.tool_loop import ToolLimits, ToolLoop
 from ragstone.ports import Adapters, Conversing, ToolSession
@@ -53,9 +52,6 @@ class ToolAgent(Stage):
         WORK_SECONDS, gt=0, description="Seconds after which no further round begins."
     )
     tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
-    cost: float = Field(
-        0.0, ge=0, description="US dollars after which no further round begins; 0 is no limit."
-    )
     call_seconds: float = Field(
         CALL_SECONDS, gt=0, description="Seconds that one call of a built-in tool may take."
     )
@@ -100,7 +96,7 @@ class ToolAgent(Stage):
     async def _work(
         self, turn: Turn, adapters: Adapters, emit: Emit, calls: ToolCalls, chat: Conversing
     ) -> ToolLoop:
-        limits = ToolLimits(self.rounds, self.calls, self.seconds, self.tokens, self.cost)
+        limits = ToolLimits(self.rounds, self.calls, self.seconds, self.tokens)
         agent = ToolLoop(turn, adapters, emit, calls, limits, self.name)
         await agent.work(chat)
         return agent
@@ -125,8 +121,7 @@ def _make_stage(key: RecipeKey) -> ToolAgent | None:
         return None
     # Calls end by their own limits, so that the agent's own is reached only if one of them fails.
     waits = MOST_ROUNDS * (APPROVAL_SECONDS + CALL_SECONDS)
-    cost = McpSettings.of(key.settings).max_cost
-    return ToolAgent(timeout=300.0 + WORK_SECONDS + waits, cost=cost)
+    return ToolAgent(timeout=300.0 + WORK_SECONDS + waits)
 
 
 PLACE = AddedStage(ToolAgent, around=("search_subqueries", "expand"), make=_make_stage)

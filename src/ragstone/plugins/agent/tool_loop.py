@@ -35,14 +35,13 @@ REPEATED_ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """After how many replies, calls, seconds, tokens and US dollars no further round begins; a
-    `cost` of 0 is no limit. Seconds in which calls wait for an approval do not count."""
+    """After how many replies, calls, seconds and tokens no further round begins. Seconds in
+    which calls wait for an approval do not count."""
 
     rounds: int
     calls: int
     seconds: float
     tokens: int
-    cost: float = 0.0
 
 
 class ToolLoop:
@@ -162,8 +161,6 @@ class ToolLoop:
             return f"{limits.seconds:g} s are the most"
         if usage.total_tokens > limits.tokens:
             return f"{limits.tokens:,} tokens are the most"
-        if limits.cost and usage.cost is not None and usage.cost > limits.cost:
-            return f"{limits.cost:g} US dollars are the most"
         if self._repeated >= REPEATED_ROUNDS:
             return "the chat model makes the same calls again and again"
         if sum(map(self._adapters.count, texts)) > self._window():

@@ -9,7 +9,6 @@ from typing import Any
 
 from fastapi import UploadFile
 
-from ragstone.access.uploads import check_type
 from ragstone.core.caller import Caller
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.records import Document
@@ -25,13 +24,11 @@ PAGE = 100_000
 class ChatDocuments:
     """Only who gave a document, and who has the same user, can read it.
 
-    What is uploaded is kept in the spool below `data` until it is indexed; `types` are the endings
-    that may be, all that can be read if there are none.
+    What is uploaded is kept in the spool below `data` until it is indexed.
     """
 
-    def __init__(self, service: Service, data: Path, types: Sequence[str] = ()) -> None:
+    def __init__(self, service: Service, data: Path) -> None:
         self._service = service
-        self._types = types
         self._spool = Spool(data)
 
     async def add(
@@ -103,8 +100,7 @@ class ChatDocuments:
     async def _spool_upload(
         self, caller: Caller, collection: str, name: str, file: UploadFile
     ) -> Handed | None:
-        """The upload in the spool; None if its type cannot be read. Raises WrongType."""
-        check_type(name, self._types)
+        """The upload in the spool; None if its type cannot be read."""
         if not name.lower().endswith(list_endings()):
             return None
         kept = await asyncio.to_thread(self._spool.add, file.file, name, whose=caller.principal)

@@ -99,7 +99,7 @@ def router(parts: DialectParts) -> APIRouter:
     """The routes below /chat."""
     service, settings = parts.service, parts.settings
     routes = APIRouter(prefix="/chat/{chat_id}", tags=["Chats"])
-    documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
+    documents = ChatDocuments(service, settings.ragstone_data)
     editor = [Depends(at_least("editor"))]
 
     @routes.post(

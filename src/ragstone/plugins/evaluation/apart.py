@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from ragstone.settings import ConversationSettings, JobSettings, Settings, StateSettings
+from ragstone.settings import ConversationSettings, Settings, StateSettings
 
 
 def apart(settings: Settings, directory: Path) -> Settings:
     """The settings on a directory of its own, which shares its state with no server."""
-    alone = {"ragstone_data": directory, "state": StateSettings(), "jobs": JobSettings()}
+    alone = {"ragstone_data": directory, "state": StateSettings()}
     index = settings.index.model_copy(update={"from_url": ""})
     others = {"conversation": ConversationSettings(), "index": index}
     return settings.model_copy(update={**alone, **others})

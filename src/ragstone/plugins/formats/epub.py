@@ -2,7 +2,7 @@
 
 import posixpath
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.package import bomb_error, open_archive, unpack_entry
 from ragstone.ingest.formats.page_pictures import Signs, resolve_in_book
 from ragstone.ingest.formats.types import ZIP, Format
+
+_CONTAINER = "META-INF/container.xml"
 
 _FACTS = {
     "creator": "author",
@@ -36,8 +38,8 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
     with open_archive(path, None) as book:
-        _check_kind(path, set(book.namelist()))
-        package = _package_name(path, book, max_bytes)
+        folder = _find_folder(path, book.namelist())
+        package = _package_name(path, book, folder, max_bytes)
         tree = _xml(path, _member(path, book, package, max_bytes))
         chapters = _chapters(tree, posixpath.dirname(package), set(book.namelist()))
     facts = _facts(tree)
@@ -64,11 +66,17 @@ def _blocks(path: Path, chapters: list[str], max_bytes: int, pictures: Pictures)
             yield from signs.replace_signs(blocks)
 
 
-def _check_kind(path: Path, names: set[str]) -> None:
-    if "META-INF/rights.xml" in names:
+def _find_folder(path: Path, names: Sequence[str]) -> str:
+    """The folder that holds the book, "" or "name/": who packs an unpacked book again often packs
+    the folder that it is in."""
+    tops = {name.partition("/")[0] for name in names}
+    folder = f"{tops.pop()}/" if len(tops) == 1 else ""
+    folder = folder if f"{folder}{_CONTAINER}" in names else ""
+    if f"{folder}META-INF/rights.xml" in names:
         raise EncryptedDocument(f"{path.name} is protected against copying.")
-    if "META-INF/container.xml" not in names:
+    if f"{folder}{_CONTAINER}" not in names:
         raise WrongType(f"{path.name} ends in .epub, but by its content it is another ZIP archive.")
+    return folder
 
 
 def _member(path: Path, book: zipfile.ZipFile, name: str, room: int) -> bytes:
@@ -78,12 +86,12 @@ def _member(path: Path, book: zipfile.ZipFile, name: str, room: int) -> bytes:
     return data
 
 
-def _package_name(path: Path, book: zipfile.ZipFile, max_bytes: int) -> str:
-    container = _xml(path, _member(path, book, "META-INF/container.xml", max_bytes))
+def _package_name(path: Path, book: zipfile.ZipFile, folder: str, max_bytes: int) -> str:
+    container = _xml(path, _member(path, book, f"{folder}{_CONTAINER}", max_bytes))
     names = container.xpath("//*[local-name()='rootfile']/@full-path")
-    if not names or names[0] not in book.namelist():
+    if not names or f"{folder}{names[0]}" not in book.namelist():
         raise _damage_error(path)
-    return str(names[0])
+    return f"{folder}{names[0]}"
 
 
 def _xml(path: Path, data: bytes) -> Any:

@@ -119,10 +119,9 @@ class GgufModel:
             "api_key": SecretStr(key),
             "model": self.name,
             "context_window": self.profile.context_window,
-            "parallel": min(self._settings.parallel or PARALLEL, PARALLEL),
         }
         settings = self._settings.model_copy(update=changes)
-        return ChatModel(settings, self._section, self._standby)
+        return ChatModel(settings, self._section, self._standby, PARALLEL)
 
 
 def _check(path: Path, section: str) -> None:

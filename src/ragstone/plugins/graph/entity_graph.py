@@ -15,6 +15,7 @@ from dataclasses import replace
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import Filter, matches
 from ragstone.core.records import Collection
+from ragstone.language.mentions import function_words, names
 from ragstone.language.similar_names import find_similar
 from ragstone.language.words import STOPWORDS, content_word_set
 from ragstone.local.added import AdapterParts
@@ -34,7 +35,6 @@ from ragstone.plugins.graph.walk import Place, walk_graph
 from ragstone.ports import Adapters, ChunkIndex
 from ragstone.ports.graph import RelatedChunk
 from ragstone.store.sql.database import Database
-from ragstone.understand.mentions import function_words, names
 
 LONGEST_NAME = 6
 """Words of a name in a question, and, of scripts without spaces, half its characters."""

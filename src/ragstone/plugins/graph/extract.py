@@ -1,6 +1,6 @@
 """What a chunk names, found without a model, by what the text itself shows.
 
-Scripts with capitals: runs of capitalised words, as `understand.mentions` reads them; in German,
+Scripts with capitals: runs of capitalised words, as `language.mentions` reads them; in German,
 where every noun has one, a single word counts only if it is repeated. Scripts without: runs of
 katakana, and what stands between the small words of Chinese and Japanese, or is repeated in
 Korean, Arabic, Hebrew, Hindi and the like. In all of them: the document's title, headings, names
@@ -19,10 +19,10 @@ from typing import Protocol
 
 from ragstone.core.chunk import QUESTION, Chunk
 from ragstone.core.document import STRUCK
+from ragstone.language.mentions import function_words, names
 from ragstone.language.words import STOPWORDS, word_lists, words
 from ragstone.plugins.graph.entities import EntityKind, EntityMention
 from ragstone.plugins.graph.entity_key import entity_key
-from ragstone.understand.mentions import function_words, names
 
 READING = "1"
 """The number of these rules: chunks that were read by others are read again."""

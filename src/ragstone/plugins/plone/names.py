@@ -6,6 +6,10 @@ from urllib.parse import unquote, urlsplit
 
 from ragstone.core.chunk import EVERYONE
 
+SITE_ID = "Plone"
+"""What a new site is called inside Zope. Paths may begin with it where the address hides it; below
+another name they are given without it."""
+
 ANONYMOUS, AUTHENTICATED = "Anonymous", "Authenticated"
 LOGGED_IN = "AuthenticatedUsers"
 """The group of Plone that everyone is in who is logged in."""
@@ -112,17 +116,16 @@ def site_path(site: str, address: str) -> str | None:
     return path[len(above) :] or "/"
 
 
-def filter_path(path: str, asked_at: str, site: str, site_id: str) -> str:
+def filter_path(path: str, asked_at: str, site: str) -> str:
     """The part of the site that a question is limited to, as a path below the site; / for none.
 
     `path` is what the client names: a path that begins with the site's own in whatever case, or
     not, or an address; empty for the place where it asks, as Plone's own searches do. `asked_at` is
-    the path of the address that was asked, `site` the address of the site, `site_id` its name
-    inside Zope.
+    the path of the address that was asked, `site` the address of the site.
     """
     where = urlsplit(path).path if "://" in path else path
     parts = _parts(unquote(where) if "://" in path else where) if path else _context(asked_at)
-    for root in (_parts(unquote(urlsplit(site).path)), [site_id] if site_id else []):
+    for root in (_parts(unquote(urlsplit(site).path)), [SITE_ID]):
         head = [part.casefold() for part in parts[: len(root)]]
         if root and head == [part.casefold() for part in root]:
             parts = parts[len(root) :]

@@ -125,7 +125,7 @@ class Questions:
     def ask(self, body: AskRequest, asked_at: str, caller: Caller) -> Ask:
         """The question; raises InputError, Unauthorized, UnknownCollection."""
         plone = self._plone
-        path = filter_path(body.path or "", asked_at, plone.url, plone.site_id)
+        path = filter_path(body.path or "", asked_at, plone.url)
         return self.ask_below(path, body.question, body.sync, caller)
 
     def ask_below(

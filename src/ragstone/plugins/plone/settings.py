@@ -46,11 +46,6 @@ class PloneSettings(AddedSection):
         pattern="^(https?://.+)?$",
         description="The site's address, such as https://x.org/Plone.",
     )
-    site_id: str = Field(
-        "Plone",
-        pattern="^[^/]*$",
-        description="The site's name inside Zope, which paths may begin with.",
-    )
     token: SecretStr = Field(
         SecretStr(""),
         description="Bearer token of a user who sees it all; or name:password of one, for which "
@@ -62,7 +57,9 @@ class PloneSettings(AddedSection):
         "where others need one.",
     )
     collection: str = Field("plone", min_length=1, description="Where its documents go.")
-    tenant: str = Field("default", min_length=1, description="Whose documents they are.")
+    tenant: ClassVar[str] = "default"
+    """Whose documents they are: a server has one site, and is that site's."""
+
     content_types: Names = Field(
         CONTENT_TYPES, min_length=1, description="What is indexed (rag_content_types)."
     )

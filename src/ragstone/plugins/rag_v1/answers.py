@@ -46,7 +46,7 @@ RISKS: Mapping[str, str] = {"contradicted": "high", "unsupported": "high", "part
 """How likely a sentence of each verdict is made up."""
 
 REWRITING = frozenset({"contextualize", "correct", "rewrite"})
-RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "deduplicate", "expand"})
+RETRIEVING = frozenset({"retrieve", "rerank", "deduplicate", "expand"})
 GENERATING = frozenset({"generate"})
 
 
@@ -272,9 +272,9 @@ class GenerateStream(_Growing):
     def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
         match event:
-            case Sources(passages):
+            case Sources(passages, found):
                 self._empty = not passages
-                return self._context(len(passages))
+                return self._context(max(found, len(passages)))
             case Token():
                 return [*self._context(0), *_chunk(self._markers.feed(self._token_text(event)))]
             case Done(turn):

@@ -45,12 +45,11 @@ class RedisCache:
     def __init__(
         self,
         url: str,
-        password: str,
         max_entries: int,
         rest: float = REST,
         clock: Callable[[], float] = state_time,
     ) -> None:
-        self._redis = redis_client(url, password)
+        self._redis = redis_client(url)
         self._attempts = Attempts(url, "questions go on without the cache", rest)
         self._max = max_entries
         self._clock = clock

@@ -23,7 +23,7 @@ REST = 5.0
 """Seconds before a Redis that did not answer is tried again."""
 
 
-def redis_client(url: str, password: str) -> Any:
+def redis_client(url: str) -> Any:
     """A client of the Redis at `url`, not connected yet.
 
     Raises ConfigError if `url` is not an address of a Redis.
@@ -31,7 +31,6 @@ def redis_client(url: str, password: str) -> Any:
     try:
         return Redis.from_url(
             url,
-            password=password or None,
             socket_timeout=SECONDS,
             socket_connect_timeout=SECONDS,
             retry=Retry(NoBackoff(), 0),

@@ -18,8 +18,8 @@ KEPT = 86_400
 class RedisTexts:
     """`store.sql.templates.SharedTexts` in Redis."""
 
-    def __init__(self, url: str, password: str = "", rest: float = REST) -> None:
-        self._redis = redis_client(url, password)
+    def __init__(self, url: str, rest: float = REST) -> None:
+        self._redis = redis_client(url)
         self._attempts = Attempts(url, "prompts are read from the database", rest)
 
     async def get(self, mark: int) -> Texts | None:

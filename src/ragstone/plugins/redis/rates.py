@@ -27,11 +27,10 @@ class SharedRates:
     def __init__(
         self,
         url: str,
-        password: str,
         rest: float = REST,
         clock: Callable[[], float] = state_time,
     ) -> None:
-        self._redis = redis_client(url, password)
+        self._redis = redis_client(url)
         self._attempts = Attempts(url, "each server counts requests for itself", rest)
         self._alone = LocalRates(clock)
         self._clock = clock

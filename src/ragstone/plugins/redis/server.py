@@ -8,14 +8,14 @@ from ragstone.plugins.redis.rates import SharedRates
 class RedisServer:
     """`cache.shared.SharedServer` at `url`."""
 
-    def __init__(self, url: str, password: str) -> None:
-        self._address = url, password
+    def __init__(self, url: str) -> None:
+        self._url = url
 
     def cache(self, max_entries: int) -> RedisCache:
-        return RedisCache(*self._address, max_entries)
+        return RedisCache(self._url, max_entries)
 
     def rates(self) -> SharedRates:
-        return SharedRates(*self._address)
+        return SharedRates(self._url)
 
     def texts(self) -> RedisTexts:
-        return RedisTexts(*self._address)
+        return RedisTexts(self._url)

@@ -1,7 +1,6 @@
 """`/v1/files`: files that their owner keeps, to be put into vector stores."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Form, Path, Query, UploadFile
@@ -24,10 +23,8 @@ Anchor = Annotated[Literal["created_at"], Form(alias="expires_after[anchor]")]
 Seconds = Annotated[int | None, Form(alias="expires_after[seconds]", ge=3_600, le=2_592_000)]
 
 
-def add_file_routes(
-    routes: APIRouter, service: Service, files: Files, types: Sequence[str]
-) -> None:
-    """Add the addresses of files, of which those of `types` may be uploaded."""
+def add_file_routes(routes: APIRouter, service: Service, files: Files) -> None:
+    """Add the addresses of files."""
 
     @routes.post("/files", **options("editor", shapes.FileObject))
     async def upload_file(
@@ -39,7 +36,7 @@ def add_file_routes(
     ) -> Response:
         """Keep a file until it is deleted, or for some seconds. Nobody else can use it until it is
         put into a vector store."""
-        name = check_name(file, types)
+        name = check_name(file)
         kept = await asyncio.to_thread(
             files.add, caller.principal, file.file, name, purpose, seconds
         )

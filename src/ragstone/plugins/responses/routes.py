@@ -46,7 +46,7 @@ def router(parts: DialectParts) -> APIRouter:
     kept = KeptResponses(service)
     _add_responses(routes, service, server, stores, kept)
     add_response_routes(routes, kept, server)
-    add_file_routes(routes, service, files, server.upload_types)
+    add_file_routes(routes, service, files)
     add_store_routes(routes, stores, members)
     return routes
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from ragstone.core.errors import ConfigError
-from ragstone.models.named.places import NamedModels
+from ragstone.models.named import NamedModels
 from ragstone.ports import Completer, Embedders, Reranker, Templates
 from ragstone.registry import Extension, Registry
 from ragstone.retrieve.held_tokens import HeldTokens
-from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
 from ragstone.retrieve.rerankers.late_interaction import LateInteraction
 from ragstone.retrieve.rerankers.listwise import ListwiseReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
@@ -36,8 +35,8 @@ def build_reranker(parts: RerankerParts) -> Reranker:
     name = settings.model or "late-interaction"
     if name in RERANKERS:
         return RERANKERS.make(name, parts)
-    if parts.models.is_name(name):
-        return CrossEncoder(settings, parts.models)
+    if source := parts.models.find(name):
+        return source.reranker(settings)
     raise ConfigError(
         f"RERANK__MODEL is {name!r}: use one of {', '.join(RERANKERS)}, a model's folder, "
         "package:NAME or OWNER/NAME, or set RERANK__BASE_URL to the endpoint that has it."
@@ -59,7 +58,7 @@ def _endpoint(parts: RerankerParts) -> Reranker:
 def _listwise(parts: RerankerParts) -> Reranker:
     if parts.chat is None:
         raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
-    return ListwiseReranker(parts.chat, parts.settings.weight, parts.templates)
+    return ListwiseReranker(parts.chat, parts.templates)
 
 
 RERANKERS: Registry[Reranker] = Registry(

@@ -17,6 +17,7 @@ from ragstone.language.templates import load_shipped
 from ragstone.language.tokens import cut_to_budget
 from ragstone.models.prompt import fence_source
 from ragstone.ports import Completer, Judgement, Templates
+from ragstone.retrieve.rerank import RERANKER_WEIGHT
 
 MOST = 20
 PASSAGE_TOKENS = 150
@@ -27,10 +28,9 @@ _NUMBER = re.compile(r"\d{1,3}")
 class ListwiseReranker:
     """`ports.Reranker` on a chat model."""
 
-    def __init__(self, model: Completer, weight: float, templates: Templates | None = None) -> None:
+    def __init__(self, model: Completer, templates: Templates | None = None) -> None:
         self.name = model.name
         self._model = model
-        self._weight = weight
         self._templates = templates
 
     async def judge(
@@ -59,7 +59,7 @@ class ListwiseReranker:
         for place, i in enumerate([*order, *rest]):
             none[i] = 1 - place / len(chunks)
         reason = f"{self.name} put {len(order)} in order"
-        return Judgement(none, self._weight, reason, said.usage)
+        return Judgement(none, RERANKER_WEIGHT, reason, said.usage)
 
     async def aclose(self) -> None:
         """The model belongs to the answerer."""

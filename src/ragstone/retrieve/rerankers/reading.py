@@ -1,7 +1,6 @@
 """The reader as a reranker: it reads question and passage together, as a cross-encoder does."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -9,12 +8,8 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Judgement, Pair, PairReader
-
-BATCH = 10
-"""Passages that are read at a time."""
-
-MAX_SECONDS = 15.0
-"""Seconds after which no other batch is begun: on two busy cores 50 passages took over 30."""
+from ragstone.retrieve.rerank import RERANKER_WEIGHT
+from ragstone.retrieve.rerankers.in_time import score_in_time
 
 
 class ReadingReranker:
@@ -23,9 +18,8 @@ class ReadingReranker:
 
     name = "reader"
 
-    def __init__(self, reader: PairReader, weight: float) -> None:
+    def __init__(self, reader: PairReader) -> None:
         self._reader = reader
-        self._weight = weight
 
     async def judge(
         self,
@@ -35,15 +29,14 @@ class ReadingReranker:
         encoded: EncodedQuestion | None = None,
     ) -> Judgement:
         pairs = [Pair(question, chunk.text, chunk.heading, question=True) for chunk in chunks]
-        scores = np.full(len(pairs), np.nan, np.float32)
-        until = time.monotonic() + MAX_SECONDS
-        done = 0
-        while done < len(pairs) and (not done or time.monotonic() < until):
-            for item in await self._reader.read(pairs[done : done + BATCH]):
-                scores[done] = item.answers if item.readable else np.nan
-                done += 1
+
+        async def score(batch: slice) -> Iterable[float]:
+            read = await self._reader.read(pairs[batch])
+            return [item.answers if item.readable else np.nan for item in read]
+
+        scores, done = await score_in_time(len(pairs), score)
         reason = f"{done} of {len(pairs)} passages read together with the question"
-        return Judgement(scores, self._weight, reason)
+        return Judgement(scores, RERANKER_WEIGHT, reason)
 
     async def aclose(self) -> None:
         """The reader is closed by who opened it."""

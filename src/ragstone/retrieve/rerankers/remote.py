@@ -12,6 +12,7 @@ from ragstone.core.errors import ModelUnavailable
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Judgement, Vectors
+from ragstone.retrieve.rerank import RERANKER_WEIGHT
 from ragstone.settings import RerankSettings
 
 WRONG_SHAPE = frozenset({400, 422})
@@ -48,7 +49,7 @@ class RemoteReranker:
         texts = [chunk.searchable for chunk in chunks]
         answer = await self._ask(question, texts)
         scores = _scores(answer, len(texts))
-        return Judgement(scores, self._settings.weight, "as the endpoint says")
+        return Judgement(scores, RERANKER_WEIGHT, "as the endpoint says")
 
     async def aclose(self) -> None:
         await self._client.aclose()

@@ -21,7 +21,7 @@ from ragstone.ports import Begun, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.ports.jobs import Job
 from ragstone.settings.scope import of_collection
 from ragstone.store.sql import listing, revising, rights
-from ragstone.store.sql.database import Database
+from ragstone.store.sql.database import Database, SharedBackend
 from ragstone.store.sql.parts import check_claim
 from ragstone.store.sql.rows import batches, insert, to_collection, to_document
 from ragstone.store.sql.settings import forget_scope
@@ -61,10 +61,8 @@ class SqlCatalog:
     @classmethod
     async def open(cls, database: Database) -> "SqlCatalog":
         """The catalog in `database`, with the hidden revisions as the last process left them."""
-        if database.shared:
-            from ragstone.store.sql.shared_view import SharedView
-
-            return cls(database, await SharedView.open(database))
+        if isinstance(database.backend, SharedBackend):
+            return cls(database, await database.backend.open_view(database))
         hidden, known = await database.keep(revising.read)
         return cls(database, MemoryView(database, hidden, known))
 

@@ -10,7 +10,7 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
@@ -22,6 +22,9 @@ from ragstone.core.errors import RagstoneError, StateUnavailable
 from ragstone.ports import PoolUse
 from ragstone.store.sql.migrations import is_outdated, upgrade
 from ragstone.store.sql.sqlite import Sqlite
+
+if TYPE_CHECKING:
+    from ragstone.store.sql.view import View
 
 T = TypeVar("T")
 
@@ -166,6 +169,20 @@ class Backend(Protocol):
 
     def translate(self, error: DBAPIError) -> RagstoneError | None:
         """The operator's message for an error; None for a mistake in a statement."""
+        ...
+
+
+@runtime_checkable
+class SharedBackend(Backend, Protocol):
+    """What several servers share besides."""
+
+    async def open_view(self, database: "Database") -> "View":
+        """Join the servers of this database, until it is closed; the first one repairs the state
+        after a crash."""
+        ...
+
+    async def is_alone(self, database: "Database") -> bool:
+        """Join them and say whether there is none."""
         ...
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Integer, Table, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import Conflict
-from ragstone.store.sql.database import Database
+from ragstone.store.sql.database import Database, SharedBackend
 from ragstone.store.sql.tables import metadata
 
 BATCH = 500
@@ -73,11 +73,8 @@ async def _refuse_if_full(connection: AsyncConnection, target: Database) -> None
 
 
 async def _refuse_if_used(database: Database) -> None:
-    if not database.shared:
-        return
-    from ragstone.store.sql.shared_view import open_leases
-
-    if not await open_leases(database).is_alone():
+    backend = database.backend
+    if isinstance(backend, SharedBackend) and not await backend.is_alone(database):
         raise Conflict(
             f"A server uses the database {database.backend.name}. Stop every server, then move."
         )

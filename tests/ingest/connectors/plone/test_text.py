@@ -17,7 +17,6 @@ from ragstone.plugins.plone.names import (
     site_path,
     stated_readers,
 )
-from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.text import page
 from ragstone.settings import IngestSettings
 
@@ -206,12 +205,10 @@ HOST = "/VirtualHostBase/https/www.x.org:443/Plone/VirtualHostRoot"
     ],
 )
 def test_filters_name_the_site_or_not(path: str, asked_at: str, filtered: str) -> None:
-    assert filter_path(path, asked_at, SITE, "Plone") == filtered
-    at_root = filter_path(path, asked_at, "https://www.x.org", "Plone")
+    assert filter_path(path, asked_at, SITE) == filtered
+    at_root = filter_path(path, asked_at, "https://www.x.org")
     assert at_root == filtered
 
 
 def test_given_another_name_of_the_site_then_that_is_left_out() -> None:
-    named = PloneSettings(site_id="harbour").site_id
-    assert filter_path("/harbour/pier", "/@rag-ask", "https://x.org", named) == "/pier"
-    assert filter_path("/a/harbour/pier", "/@rag-ask", "https://x.org/a/harbour", "") == "/pier"
+    assert filter_path("/a/harbour/pier", "/@rag-ask", "https://x.org/a/harbour") == "/pier"

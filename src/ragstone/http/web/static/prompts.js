@@ -14,7 +14,7 @@ const PROMPTS = {
   "form.direct": "Direct answer", "form.summary": "Summary", "form.comparison": "Comparison", "form.list": "List", "form.analysis": "Analysis", "form.calculation": "Calculation", "form.steps": "Step by step",
   "mode.simple": "Short wording", "mode.advanced": "Detailed wording", "mode.precise": "Exact wording", quote_first: "Quote first", reasoning: "Reason first", suggestions: "Suggested questions", sources_used: "References used",
   rewrite_query: "Follow-up question", "rewrite.multi": "Other wordings", "rewrite.hyde": "Imagined passage", "rewrite.step_back": "Broader question", "rewrite.decompose": "Parts of a question", "rewrite.keywords": "Search terms",
-  intent: "Kind of question", complexity: "Difficulty of a question", need: "Are documents needed?", need_first: "Common knowledge", rerank: "Order of the passages",
+  intent: "Kind of question", complexity: "Difficulty of a question", need: "Are documents needed?", need_first: "Common knowledge", same_question: "The same question?", rerank: "Order of the passages",
   guard_verification: "Is it a blocked topic?", judge_claims: "Sentences against sources", judge_answer: "Quality of an answer", appraisal: "Quality of what was found", thoughts: "Thinking about the sources",
   hypothetical_questions: "Questions for a passage", picture_description: "Description of a picture", graph_reading: "Names and relations",
 };
@@ -45,6 +45,7 @@ const PURPOSES = {
   complexity: "Judges how much searching a question needs.",
   need: "Recognises requests that need no documents.",
   need_first: "Recognises questions that common knowledge answers.",
+  same_question: "Recognises a question of a FAQ that is asked in other words.",
   rerank: "Puts the passages that were found in order.",
   guard_verification: "Judges whether a question near a blocked topic is about it.",
   judge_claims: "Compares the sentences of an answer with its sources.",
