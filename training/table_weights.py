@@ -9,6 +9,7 @@ printed. Needs scipy.
 """
 
 import asyncio
+import random
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -46,6 +47,9 @@ from training.logistic import fitted
 
 OWN = Path(__file__).parent / "table_data" / "questions.txt"
 FOLDS = 5
+OTHERS = 2
+"""Other tables over which a question is read too."""
+
 OPERATION_DECAY, READING_DECAY, RIGHT_DECAY = 0.3, 0.3, 0.1
 BEST = 8
 """Readings of a question whose sentences are read."""
@@ -112,11 +116,8 @@ def read_tables_of_our_own() -> list[Question]:
     found = []
     for line in (OWN.parent / "questions.tsv").read_text(encoding="utf-8").splitlines():
         table, text, sql = line.split("\t")
-        rows = (
-            duckdb.sql(sql.replace(" t", f" '{OWN.parent / table}.csv'", 1)).fetchall()
-            if sql
-            else []
-        )
+        query = sql.replace(" t", f" '{OWN.parent / table}.csv'", 1)
+        rows = duckdb.connect().execute(query).fetchall() if sql else []
         found.append({
             "table": table, "question": text, "language": detect(text), "kind": "own",
             "sql": sql, "answer": rows, "refuse": not sql,
@@ -167,7 +168,7 @@ def fit_readings(questions: Sequence[Read]) -> Floats:
     right = np.concatenate([np.append(item.right, not item.right.any()) for item in known])
     starts = np.cumsum([0, *(len(item.readings) + 1 for item in known)])
 
-    def loss(weights: Floats) -> tuple[float, Floats]:
+    def loss(weights: Floats) -> tuple[Any, Floats]:
         scores, missed = rows @ weights, 0.0
         slope = np.zeros(len(scores))
         for start, end in pairwise(starts):
@@ -211,18 +212,27 @@ class Trainer:
         labels = [CLASSES.index(asked) for _, asked in pairs]
         return fit_classes(rows, labels, len(CLASSES), OPERATION_DECAY)
 
-    def read(self, question: Question, weights: Floats) -> Read:
-        index = self.index(question["table"])
-        if index is None:
-            return Read(question, [], np.empty(0), np.empty(0, np.bool_))
+    def read(self, question: Question, weights: Floats, tables: Sequence[str]) -> Read:
+        """The readings of a question over its table and, as in a collection of several, over some
+        others, which are all wrong."""
+        chance = random.Random(question["question"])
+        others = chance.sample([name for name in tables if name != question["table"]], OTHERS)
         text = read_question_text(question["question"])
-        self.vectors.add(list_texts(text, [index]))
-        readings = Readings(text, index, Linker(text, index, self.vectors.known))
         [numbers] = self.numbers([question["question"]])
-        found = readings.list_all()
-        features = readings.describe(found, read_operations(numbers, weights))
-        right = np.array([is_right(question, item, index) for item in found], np.bool_)
-        return Read(question, found, features, right)
+        operations = read_operations(numbers, weights)
+        found, features, right = list[Reading](), list[Floats](), list[bool]()
+        for name in (question["table"], *others):
+            index = self.index(name)
+            if index is None:
+                continue
+            self.vectors.add(list_texts(text, [index]))
+            readings = Readings(text, index, Linker(text, index, self.vectors.known))
+            own = readings.list_all()
+            found += own
+            features.append(readings.describe(own, operations))
+            is_own = name == question["table"]
+            right += [is_own and is_right(question, item, index) for item in own]
+        return Read(question, found, np.concatenate(features), np.array(right, np.bool_))
 
 
 def is_right(question: Question, reading: Reading, index: TableIndex) -> bool:
@@ -230,16 +240,16 @@ def is_right(question: Question, reading: Reading, index: TableIndex) -> bool:
     if question["refuse"]:
         return False
     wanted = {_plain(row[0]) for row in question["answer"]}
-    kind, result = reading.outcome
-    if kind == "figure":
+    outcome = reading.outcome
+    if outcome[0] == "figure":
         [figure, *more] = wanted
         try:
-            return not more and abs(float(figure) - result) <= 1e-4 * max(1, abs(result))
+            return not more and abs(float(figure) - outcome[1]) <= 1e-4 * max(1, abs(outcome[1]))
         except ValueError:
             return False
-    if kind == "values":
-        return {_plain(value) for value in result} == wanted
-    rows = [index.table.rows[n] for n in result]
+    if outcome[0] == "values":
+        return {_plain(value) for value in outcome[1]} == wanted
+    rows = [index.table.rows[n] for n in outcome[1]]
     cells = [{_plain(v) for v in (*row.values, *row.cells)} for row in rows]
     return all(wanted & own for own in cells) and wanted <= set().union(*cells)
 
@@ -287,7 +297,7 @@ def main() -> None:
         others = [q for q in halves["A"] if fold[q["table"]] != number]
         weights = trainer.fit_questions(others)
         learned += [
-            trainer.read(q, weights) for q in halves["A"] if fold[q["table"]] == number
+            trainer.read(q, weights, tables) for q in halves["A"] if fold[q["table"]] == number
         ]  # fmt: skip
     weights = trainer.fit_questions(halves["A"])
     readings = fit_readings(learned)
@@ -302,7 +312,8 @@ def main() -> None:
         np.array([float(is_so) for _, _, is_so, _ in unseen]),
         np.ones(len(unseen)), RIGHT_DECAY,
     )  # fmt: skip
-    judged = [trainer.read(question, weights) for question in halves["B"]]
+    others = sorted({question["table"] for question in halves["B"]})
+    judged = [trainer.read(question, weights, others) for question in halves["B"]]
     _report("A, table not seen", halves["A"], unseen, right)
     _report("B", halves["B"], best_rows(judged, readings, reader, loop), right)
     for half, read in (("A", learned), ("B", judged)):
@@ -329,15 +340,14 @@ def _report(
         key = f"{question['table']} {question['question']}"
         if key not in best or likely > best[key][0]:
             best[key] = (likely, choice, is_so)
-    found = [item for item in best.values() if item[1].reading.asked.operation != "cell"]
+    found = [item for item in best.values() if item[1].reading.is_computed]
     print(f"{name}: {answerable} with an answer, likeliest right",
           sum(is_so for _, _, is_so in best.values()))  # fmt: skip
     for bound in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
         given = [item for item in found if item[0] >= bound]
         good = sum(is_so for _, _, is_so in given)
-        print(
-            f"  from {bound}: {len(given)} computed, {good / max(1, len(given)):.2f} of them rightly"
-        )
+        share = good / max(1, len(given))
+        print(f"  from {bound}: {len(given)} computed, {share:.2f} of them rightly")
     print("  ", Counter(item[1].reading.asked.operation for item in found if item[0] >= 0.6))
 
 

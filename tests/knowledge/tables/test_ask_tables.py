@@ -19,9 +19,12 @@ from ragstone.plugins.tables.ask_tables import Tables
 from ragstone.plugins.tables.sandbox import TableSandbox
 from ragstone.service import IngestRequest
 from ragstone.settings import Settings
+from ragstone.verify.reading_judge import ReadingJudge
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies
+from tests.hashing import OneEmbedder, bundled_e5
 from tests.knowledge.tables.files import INVENTORY, a_workbook, chunks_of, written
+from tests.local_checker import local_checker, local_reader
 
 STAFF = Principal(user="eva", groups=("staff",))
 GUEST = Principal(user="guest")
@@ -89,11 +92,11 @@ async def test_given_a_document_that_the_asker_may_not_read_then_it_has_no_part(
 async def test_given_the_sheet_of_a_workbook_then_its_page_is_cited(ragstone: Ragstone) -> None:
     turn = await asked(ragstone, "How many nurses were there on 31 December 2024?")
     assert turn.answer is not None
-    assert "is 431" in turn.answer.text
+    assert "431" in turn.answer.text
     assert turn.answer.citations[0].page == 2
 
 
-async def test_given_a_question_that_is_not_wholly_explained_then_it_is_answered_as_ever(
+async def test_given_a_question_of_something_else_then_it_is_answered_as_ever(
     ragstone: Ragstone,
 ) -> None:
     turn = await asked(ragstone, "How many nurses work in the ICU?")
@@ -139,6 +142,8 @@ async def staged(
             turn,
             index=index,
             catalog=Everything(),
+            embedders=OneEmbedder(),
+            judge=ReadingJudge(local_reader(), local_checker(), bundled_e5()),
             tables=TableSandbox() if duckdb else None,
             completer=Replies(*replies) if replies else None,
         )
@@ -155,7 +160,7 @@ NAME = "equipment_inventory"
 ASKED = "How much more do both ventilators cost in total than the scanner?"
 
 
-async def test_given_a_chat_model_then_its_query_answers_where_the_rules_do_not(
+async def test_given_a_chat_model_then_its_query_answers_where_nothing_else_does(
     tmp_path: Path,
 ) -> None:
     sql = f"SELECT SUM(\"Price EUR\") - 56200 AS difference FROM {NAME} WHERE Device = 'Ventilator'"
@@ -221,7 +226,7 @@ async def test_given_marks_and_links_in_cells_then_they_stay_data(tmp_path: Path
     assert "[7]" not in step.turn.answer.text
 
 
-async def test_given_no_duckdb_then_the_rules_compute_and_a_model_s_query_is_not_run(
+async def test_given_no_duckdb_then_rows_are_computed_and_a_model_s_query_is_not_run(
     tmp_path: Path,
 ) -> None:
     path = written(tmp_path)
@@ -229,7 +234,7 @@ async def test_given_no_duckdb_then_the_rules_compute_and_a_model_s_query_is_not
     assert step.turn.answer is not None
     assert step.turn.answer.text.startswith("2 rows of the table")
     reply = '{"sql": "SELECT 1", "rows_sql": "SELECT 1"}'
-    step = await staged(path, "How many ventilators are not there?", reply, duckdb=False)
+    step = await staged(path, ASKED, reply, duckdb=False)
     assert step.decision == "nothing computed"
     assert step.reason.endswith("need DuckDB: pip install 'ragstone[tables]'")
 
@@ -310,7 +315,6 @@ async def test_given_two_cells_of_a_document_s_table_then_the_formula_is_said(
 @pytest.mark.parametrize(
     "question",
     [
-        "What were staff costs in 2022?",
         "Why did revenue increase from 2021 to 2022?",
         "By what percentage did the number of patients grow from 2021 to 2022?",
         "How much did revenue change from 2015 to 2016?",

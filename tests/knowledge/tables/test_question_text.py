@@ -20,9 +20,7 @@ from ragstone.plugins.tables.question_text import read_question_text
         ("Which are they?", []),
     ],
 )
-def test_numbers_are_read_with_the_words_that_say_them(
-    question: str, numbers: list[float]
-) -> None:
+def test_numbers_are_read_with_the_words_that_say_them(question: str, numbers: list[float]) -> None:
     read = read_question_text(question)
     assert [float(number.value) for number in read.numbers] == numbers
 

@@ -153,11 +153,10 @@ class Tables(Stage):
         """The answer of whoever is sure first, or why nobody is."""
         attempt = _Attempt(why="the tables that were found name no columns")
         try:
+            if reply := await asyncio.to_thread(_by_cells, turn, documents):
+                return _Attempt(reply)
             if tables and of_rows:
                 attempt = await _by_rows(turn, adapters, tables)
-            if attempt.reply is None:
-                reply = await asyncio.to_thread(_by_cells, turn, documents)
-                attempt = replace(attempt, reply=reply)
             if attempt.reply is None and tables and self.asks_model:
                 attempt = await _by_model(turn, adapters, tables, attempt)
         except (QueryRefused, ModelUnavailable, Busy) as error:

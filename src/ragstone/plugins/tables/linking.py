@@ -43,13 +43,17 @@ WINDOW = 4
 """Words before a number that say how it compares."""
 
 COMPARISONS: Mapping[Comparison, Sequence[str]] = {
-    ">": ("more than", "over", "above", "after", "greater than"),
-    ">=": ("at least", "no less than", "from", "since"),
-    "<": ("less than", "under", "below", "before", "fewer than"),
-    "<=": ("at most", "no more than", "up to", "until"),
-    "in": ("exactly", "equal to", "in", "with"),
-}
-"""What is near to the words before a number by its vector, in any language."""
+    ">": ("more than", "over", "above", "after", "mehr als", "nach", "plus de", "supérieur à",
+          "más de", "superan los", "超过", "大于"),
+    ">=": ("at least", "from", "since", "mindestens", "ab", "au moins", "depuis", "al menos",
+           "desde", "至少", "从"),
+    "<": ("less than", "under", "below", "before", "weniger als", "vor", "moins de", "avant",
+          "menos de", "antes de", "少于", "低于"),
+    "<=": ("at most", "up to", "until", "höchstens", "bis", "au plus", "jusqu’à", "como máximo",
+           "hasta", "最多", "不超过"),
+    "in": ("exactly", "in", "with", "mit", "im Jahr", "avec", "en", "con", "等于", "为"),
+}  # fmt: skip
+"""What the words before a number are compared with, by their vectors."""
 
 _FLAGS = {"1": True, "0": False, "y": True, "n": False, "true": True, "false": False}
 _SEPARATORS = re.compile(r"[_.\-]+")
@@ -293,7 +297,7 @@ class Linker:
     def _compare_numbers(self) -> Iterator[Link]:
         """Conditions that a number states for columns of numbers and, if it is a year, of dates."""
         columns = self._index.table.columns
-        for number in self._question.numbers:
+        for number in self._numbers:
             ways = self._read_comparisons(number)
             for place in self._near_numbers(number.is_year) + self._dates * number.is_year:
                 column = columns[place]
@@ -309,7 +313,7 @@ class Linker:
     def _match_ranges(self) -> Iterator[Link]:
         """That a column of numbers or dates lies between two numbers."""
         columns = self._index.table.columns
-        for first, last in combinations(self._question.numbers, 2):
+        for first, last in combinations(self._numbers, 2):
             if first.value >= last.value:
                 continue
             years = first.is_year and last.is_year
@@ -328,6 +332,12 @@ class Linker:
         return places[:NEAR_COLUMNS] + [
             n for n in places[NEAR_COLUMNS:] if years and columns[n].years
         ]
+
+    @property
+    def _numbers(self) -> list[NumberWord]:
+        """The numbers of the question that are no part of a column's name ("Plan 2025")."""
+        names = frozenset[int]().union(*(link.words for link in self.columns))
+        return [number for number in self._question.numbers if not number.places <= names]
 
     @property
     def _dates(self) -> list[int]:
@@ -351,7 +361,10 @@ class Linker:
             if column.type != "date":
                 continue
             near = self.columns[place].nearness
+            dated = frozenset[int]().union(*(places for _, places in self._question.dates))
             for word, month in self._question.months:
+                if word in dated:
+                    continue
                 condition = Condition(column.name, "in", (Decimal(month),), "month")
                 yield Link(condition, "month", 0.0, frozenset((word,)), 0.0, near)
             for day, places in self._question.dates:

@@ -123,7 +123,7 @@ async def choose_reading(
         for choice, read in zip(best, answering, strict=True)
     ]
     chosen = max(sure, key=lambda choice: choice.likelihood)
-    is_sure = chosen.likelihood >= MIN_LIKELIHOOD and chosen.reading.asked.operation != "cell"
+    is_sure = chosen.likelihood >= MIN_LIKELIHOOD and chosen.reading.is_computed
     return TableChoice(chosen if is_sure else None, computes)
 
 

@@ -4,13 +4,14 @@ words are linked to, each with its outcome and with numbers that tell how well i
 `reading_choice` weighs these numbers (`FEATURES` of them), most of which are between 0 and 1.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
 from itertools import combinations
 from math import log
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -33,6 +34,13 @@ from ragstone.plugins.tables.table_question import (
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DENYING: frozenset[Kind] = frozenset(("no", "empty", "not exact", "not vector"))
 
+_EXCLUDING = re.compile(
+    r"\b(?:except|excluding|other than|apart from|außer|ausgenommen|sauf|hormis|autres? que|excepto"
+    r"|salvo|aparte de)\b|除了?|以外",
+    re.IGNORECASE,
+)
+"""What takes cells out, as a negation does: what reads over it says the contrary."""
+
 MAX_LINKS, MAX_TRIPLE_LINKS, MAX_SETS = 26, 12, 36
 """Conditions that are combined in pairs, and three at a time; combinations that are read."""
 
@@ -43,8 +51,13 @@ MAX_LIMIT, MAX_CELL_ROWS, MAX_LISTED, MAX_TIES, MAX_COMPARED = 10, 4, 40, 3, 8
 
 EXTREMES: tuple[Operation, ...] = ("most", "least")
 
-Outcome = tuple[str, object]
-"""A kind of result and the result; equal ones are the same answer."""
+Outcome = (
+    tuple[Literal["figure"], float]
+    | tuple[Literal["values"], tuple[str, ...]]
+    | tuple[Literal["rows"], tuple[int, ...]]
+)
+"""What a reading comes to: a number, values of a column, or rows by their numbers; equal ones are
+the same answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,13 @@ class Reading:
     outcome: Outcome
     rows: int
     named: int = 1
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is more than what a single row says, which search finds."""
+        return self.asked.operation != "cell" and not (
+            self.asked.operation == "list" and self.named == 1
+        )
 
 
 class Readings:
@@ -77,7 +97,7 @@ class Readings:
             n for n in ranked
             if types[n] == "text" and len(index.values[n]) < max(2, 0.9 * len(index.table.rows))
         ][:GROUPS]  # fmt: skip
-        self._negations = negations(question.text)
+        self._negations = negations(question.text) + len(_EXCLUDING.findall(question.text))
         self._limits = (1, *sorted({
             int(number.value) for number in question.numbers
             if 2 <= number.value <= MAX_LIMIT and number.value == int(number.value)
@@ -96,10 +116,12 @@ class Readings:
         found += self._read_differences()
         if not self._negations:
             return found
-        # What denies nothing would turn the question into its contrary, and two negations may mean
-        # anything.
+        # What denies nothing, or more, would turn the question into its contrary; two negations may
+        # mean anything.
         once = self._negations == 1
-        return [item for item in found if once and any(link.kind in DENYING for link in item.links)]
+        return [
+            item for item in found if once and sum(link.kind in DENYING for link in item.links) == 1
+        ]
 
     def _combine_links(self) -> list[tuple[tuple[Link, ...], Mask]]:
         """The likeliest sets of conditions under which there are rows, and none."""
@@ -236,8 +258,9 @@ class Readings:
                     figure = abs(both[0].mean() - both[1].mean())
                     yield self._reading("difference", (first, second), ("figure", _round(figure)),
                                         rows, measure=self._name(place))  # fmt: skip
-            counts = abs(int(masks[0].sum()) - int(masks[1].sum()))
-            yield self._reading("difference", (first, second), ("figure", counts), rows)
+            if rows > 2:
+                counts = abs(int(masks[0].sum()) - int(masks[1].sum()))
+                yield self._reading("difference", (first, second), ("figure", counts), rows)
 
     def _reading(
         self, operation: Operation, links: tuple[Link, ...], outcome: Outcome, rows: int,
@@ -307,7 +330,8 @@ class Readings:
             len(named - covered) / 3, len(content & covered) / max(1, len(content)),
             len(content - covered) / 10, float(asked.limit > 1),
             log(max(1, item.rows)) / 5, float(single), float(item.rows == len(self._table.rows)),
-            float(denied and denies), float(denies and not denied), float(bool(said["exact"] - covered)),
+            float(denied and denies), float(denies and not denied),
+            float(bool(said["exact"] - covered)),
             *self._describe_strange(content - covered),
             log(item.named) if item.outcome[0] == "rows" else 0.0,
             log(max(1, item.named)) if item.outcome[0] == "values" else 0.0,

@@ -183,6 +183,10 @@ def describe_computation(item: CellComputation, language: str) -> str:
     )
 
 
+NAMING = frozenset(("count", "list", "most", "least"))
+"""Operations whose rows are named: that tells what was counted."""
+
+
 def describe_reading(asked: TableQuestion, language: str) -> str:
     """The sentence that states what it comes to; empty where that is nothing."""
     found = compute(asked)
@@ -223,7 +227,7 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
         groups=", ".join(named),
         names=", ".join(names),
     )
-    if asked.operation in ("most", "least") and asked.limit == 1 and names:
+    if asked.operation in NAMING and asked.limit == 1 and names:
         said += f" ({_name_column(asked)}: {', '.join(names)})"
     if found.empty:
         said += texts["empty"].format(empty=found.empty)
