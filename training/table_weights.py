@@ -25,6 +25,10 @@ from scipy.optimize import minimize
 
 from benchmarks.public.runner import read_lines
 from benchmarks.table_questions import DATA, folder
+from ragstone.core.chunk import Chunk, chunk_id
+from ragstone.core.document import encode_blocks
+from ragstone.ingest.chunk import chunk
+from ragstone.ingest.formats.types import FORMATS
 from ragstone.language.language import detect
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.tables.linking import Floats, Linker, TableIndex, list_texts
@@ -42,7 +46,6 @@ from ragstone.plugins.tables.saying import describe_reading
 from ragstone.reader.local import LocalReader
 from ragstone.retrieve.typed_table import read_tables
 from ragstone.verify.reading_judge import read_answering
-from tests.knowledge.tables.files import chunks_of
 from training.logistic import fitted
 
 OWN = Path(__file__).parent / "table_data" / "questions.txt"
@@ -51,6 +54,7 @@ OTHERS = 2
 """Other tables over which a question is read too."""
 
 OPERATION_DECAY, READING_DECAY, RIGHT_DECAY = 0.3, 0.3, 0.1
+CHUNK, MAX_BYTES = 1200, 100_000_000
 BEST = 8
 """Readings of a question whose sentences are read."""
 
@@ -187,6 +191,19 @@ def fit_readings(questions: Sequence[Read]) -> Floats:
     return weights
 
 
+def cut_file(file: Path) -> list[Chunk]:
+    """The chunks of a CSV file as it is ingested."""
+    parsed = FORMATS.get("csv").parse(file, ".csv", MAX_BYTES)
+    return [
+        Chunk(
+            chunk_id(file.name, 1, number), file.name, 1, number, piece.text, file.stem,
+            f"/{file.name}", "default", "default", piece.start, piece.end, piece.page,
+            piece.section, piece.kind, detect(piece.text), layout=encode_blocks(piece.blocks),
+        )
+        for number, piece in enumerate(chunk(parsed.blocks, CHUNK, CHUNK // 8))
+    ]  # fmt: skip
+
+
 class Trainer:
     """The vectors and tables that everything is learned from."""
 
@@ -197,7 +214,8 @@ class Trainer:
     def index(self, name: str) -> TableIndex | None:
         if name not in self._indexes:
             own = OWN.parent / f"{name}.csv"
-            tables = read_tables(chunks_of(own if own.exists() else folder() / f"{name}.csv"))
+            chunks = cut_file(own if own.exists() else folder() / f"{name}.csv")
+            tables = read_tables(chunks)
             self._indexes[name] = TableIndex(tables[0]) if tables else None
         return self._indexes[name]
 
@@ -294,8 +312,8 @@ def main() -> None:
     fold = {name: place % FOLDS for place, name in enumerate(tables)}
     learned: list[Read] = []
     for number in range(FOLDS):
-        others = [q for q in halves["A"] if fold[q["table"]] != number]
-        weights = trainer.fit_questions(others)
+        seen = [q for q in halves["A"] if fold[q["table"]] != number]
+        weights = trainer.fit_questions(seen)
         learned += [
             trainer.read(q, weights, tables) for q in halves["A"] if fold[q["table"]] == number
         ]  # fmt: skip
