@@ -10,8 +10,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from ragstone.plugins.postgres.state import Postgres
-from ragstone.store.sql.database import Database, open_backend, open_database
+from ragstone.store.sql.database import Backend, Database, open_backend, open_database
 from tests.conformance.postgres_server import PostgresServer
 
 DatabaseOpener = Callable[[Path], AbstractAsyncContextManager[Database]]
@@ -24,6 +23,14 @@ NAME = "database"
 async def _sqlite(folder: Path) -> AsyncIterator[Database]:
     async with open_database(folder / "state.sqlite") as opened:
         yield opened
+
+
+def open_postgres(url: str) -> Backend:
+    """PostgreSQL as a state store."""
+    # The tests of the core alone run without plugins.
+    from ragstone.plugins.postgres.state import Postgres
+
+    return Postgres(url)
 
 
 class Databases:
@@ -49,7 +56,7 @@ class Databases:
         return self._create(f"TEMPLATE {self._template}")
 
     async def _migrate(self) -> None:
-        async with open_backend(Postgres(self.url(self._template))):
+        async with open_backend(open_postgres(self.url(self._template))):
             pass
 
     def _create(self, options: str) -> str:
@@ -73,7 +80,7 @@ class Databases:
         file = folder / NAME
         if not file.exists():
             file.write_text(await asyncio.to_thread(self.migrated))
-        async with open_backend(Postgres(self.url(file.read_text()))) as opened:
+        async with open_backend(open_postgres(self.url(file.read_text()))) as opened:
             yield opened
 
 

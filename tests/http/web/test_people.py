@@ -18,14 +18,19 @@ PASSWORD, OTHER = "a horse in the hallway", "two horses in the hallway"
 
 def fill(app: WebApp, *texts: str, form: str = "form") -> None:
     """Type into the fields of a form that are empty, in order, and send it."""
+
+    def write() -> bool:
+        fields = [
+            item
+            for item in app.all(f"{form} input:not([type=checkbox]):not(.unseen)")
+            if item.is_displayed() and not item.get_attribute("value")
+        ]
+        for field, text in zip(fields, texts, strict=False):
+            field.send_keys(text)
+        return True
+
     app.find(form)
-    fields = [
-        item
-        for item in app.all(f"{form} input:not([type=checkbox]):not(.unseen)")
-        if item.is_displayed() and not item.get_attribute("value")
-    ]
-    for field, text in zip(fields, texts, strict=False):
-        field.send_keys(text)
+    app.until(write, form)
     app.find(f"{form} button:not([type])").click()
 
 
