@@ -16,4 +16,4 @@ def check_type(name: str, types: Sequence[str]) -> None:
     given = PurePosixPath(name).suffix.lower().lstrip(".")
     if endings and given not in endings:
         listed = ", ".join(endings)
-        raise WrongType(f"Files of this kind are not taken here; upload one of {listed}.")
+        raise WrongType(f"Not a valid kind of file: upload one of {listed}.")

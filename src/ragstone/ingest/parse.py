@@ -231,7 +231,8 @@ def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _why_empty(path: Path, parsed: Parsed) -> str:
     if parsed.recognised:
-        return f"No text was recognised in {path.name}."
+        return f"{path.name} holds pictures in which no text was recognised. Scan it sharper."
+
     if path.suffix.lower() == ".pdf":
         recognition = CHOSEN.get()
         hint = "" if recognition.possible else f" {recognition.why_not}"

@@ -1,5 +1,5 @@
 // Administration: everything here is also an address of the HTTP API, named in docs/web.md.
-import { html, copy, notify, page, save, update, useEffect, useLoaded, useState } from "./lib.js";
+import { html, copy, go, notify, page, save, update, useEffect, useLoaded, useState } from "./lib.js";
 import { call, enter, isAdmin, may, request, stream } from "./api.js";
 import { AuditView } from "./audit.js";
 import { PeopleView } from "./people.js";
@@ -24,6 +24,8 @@ export default function AdminPage() {
     .map(([title, parts]) => [title, parts.filter(([, , operation]) => !operation || may(operation))]);
   if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
   return html`<div class="sheet"><h1>${t("Admin")}</h1><div class="admin">
+    <label class="part"><span class="unseen">${t("Parts of the administration")}</span><select onChange=${(event) => go("admin", event.target.value)}>
+      ${groups.map(([title, parts]) => html`<optgroup key=${title} label=${title}>${parts.map(([name, label]) => html`<option value=${name} selected=${name === current}>${label}</option>`)}</optgroup>`)}</select></label>
     <nav aria-label=${t("Parts of the administration")}>${groups.map(([title, parts]) => html`<section key=${title}><h2>${title}</h2>
       ${parts.map(([name, label]) => html`<a key=${name} href=${`#/admin/${name}`} aria-current=${name === current ? "page" : null}>${label}</a>`)}</section>`)}</nav>
     <div><${View} key=${current} /></div></div></div>`;
@@ -44,7 +46,7 @@ function Health() {
       <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
     ${overview.value && html`<section class="card"><h2>${t("Data")}</h2><dl class="figures">
       ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
-        [t("Failed"), number(overview.value.failed)], [t("On disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+        [t("Failed"), number(overview.value.failed)], [t("On disk"), size(overview.value.disk_bytes)], [t("Answered by"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
     ${may("check_models") && html`<${ChatModels} />`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">

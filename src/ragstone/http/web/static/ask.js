@@ -8,7 +8,7 @@ import { DocumentView } from "./document.js";
 import { below, FolderChoice } from "./folders.js";
 import { AddSamples, areBeingAdded, QUESTIONS, RemoveSamples, useSamples } from "./samples.js";
 import { ask as askUser, Button, Busy, Choice, Failure, Icon } from "./ui.js";
-import { number, percent, sentence, t, VERDICTS, when } from "./words.js";
+import { legible, number, percent, sentence, t, VERDICTS, when } from "./words.js";
 
 export const LEVELS = ["basic", "standard", "enhanced", "maximum"];
 export const levelNames = () => [["basic", t("Fast")], ["standard", t("Standard")], ["enhanced", t("Thorough")], ["maximum", t("Most thorough")]];
@@ -381,10 +381,10 @@ export function Evidence({ source, said }) {
   const box = useRef(null);
   useEffect(() => { box.current.focus(); }, [source, said]);
   const close = () => update({ panel: null });
-  const name = source ? source.title || source.path : t("No source");
+  const name = source ? legible(source.title || source.path) : t("No source");
   return html`<aside class="panel" ref=${box} tabindex="-1" aria-label=${t("Evidence")} onKeyDown=${(event) => event.key === "Escape" && close()}>
     <${Edge} /><header><div><h2 dir="auto">${name}</h2>
-      ${source && html`<p class="where" dir="auto">${[source.path, source.page && t("Page {page}", { page: source.page }), ...(source.section || []).slice(-1)].filter(Boolean).join(" · ")}</p>`}</div>
+      ${source && html`<p class="where" dir="auto">${[legible(source.path), source.page && t("Page {page}", { page: source.page }), ...(source.section || []).slice(-1)].filter(Boolean).join(" · ")}</p>`}</div>
       <${Button} icon="close" quiet label=${t("Close")} onClick=${close} /></header>
     ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
       <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}

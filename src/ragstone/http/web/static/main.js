@@ -73,11 +73,12 @@ function Foot() {
       <${Choice} label=${t("Language")} value=${language} options=${Object.entries(LANGUAGES)} onChange=${async (name) => { await speak(name); update({}); }} />
       <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("Same as system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
     ${may("quotas.mine") && html`<${OwnQuota} asked=${page.rooms} />`}
-    <p class="who"><span>${isPerson() ? html`<a href="#/account" title=${t("Your account")}>${principal.user}</a>` : principal.user || t("Guest")} · ${t(ROLES[role])}</span>
+    <p class="who"><span>${isPerson() ? html`<a href="#/account" title=${t("Your account")}>${principal.user}</a>` : principal.user === GUEST ? t("Guest") : principal.user || t("Key")} · ${t(ROLES[role])}</span>
       ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${() => leave().catch((error) => notify(sentence(error), "bad"))} />`
         : html`<${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}</p></footer>`;
 }
 
+const GUEST = "guest"; // The user of whoever shows no credential.
 const ROLES = { reader: "read only", editor: "Editor", admin: "Administrator" };
 
 function SignIn() {
