@@ -349,6 +349,14 @@ class TestAsking:
         app.ask("Which fault code means a cold battery?")
         item = "//section[@class='conversations']//li[.//a[contains(., 'fault code')]]"
         app.until(lambda: app.chrome.find_elements(By.XPATH, item) or None)
+        for leave in (
+            lambda: app.find("#question").click(),
+            lambda: app.find(".conversations li.current summary").send_keys(Keys.ESCAPE),
+        ):
+            app.find(".conversations li.current summary").click()
+            app.find(".menu[open]")
+            leave()
+            assert not app.all(".menu[open]")
         app.find(".conversations li.current summary").click()
         app.click("Rename")
         field = app.find("dialog input")

@@ -38,9 +38,13 @@ function Health() {
   const overview = useLoaded(() => (may("overview") ? call("overview") : Promise.resolve(null)), []);
   const cache = useLoaded(() => (may("cache_figures") ? call("cache_figures") : Promise.resolve(null)), []);
   const emptied = () => tried(() => call("clear_cache"), (count) => { notify(t("{count} questions were removed from the cache.", { count })); cache.reload(); });
-  if (ready.error) return html`<${Failure} error=${ready.error} again=${ready.reload} />`;
-  const parts = Object.entries(ready.value?.checks || {});
-  return html`${ready.value && html`<${Attention} parts=${parts} failed=${overview.value?.failed} />`}<div class="tiles">
+  const others = useLoaded(() => Promise.all([request("/api/v1/jobs"), may("sources.list") ? call("sources.list") : [], may("webhooks.list_all") ? call("webhooks.list_all") : []]), []);
+  const failed = [ready, others].find((one) => one.error);
+  if (failed) return html`<${Failure} error=${failed.error} again=${failed.reload} />`;
+  // All at once: what comes one after another moves what is being read.
+  if (!ready.value || !others.value || [overview, cache].some((one) => one.busy && one.value === undefined)) return html`<${Busy} />`;
+  const parts = Object.entries(ready.value.checks);
+  return html`<${Attention} parts=${parts} failed=${overview.value?.failed} others=${others.value} /><div class="tiles">
     <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
       <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${t(CHECKS[name] ?? name)}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
       <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
@@ -57,20 +61,14 @@ function Health() {
 }
 
 // What an administrator should look at, each with the page where that is done.
-function Attention({ parts, failed }) {
-  const jobs = useLoaded(() => request("/api/v1/jobs"), []);
-  const sources = useLoaded(() => (may("sources.list") ? call("sources.list") : Promise.resolve([])), []);
-  const webhooks = useLoaded(() => (may("webhooks.list_all") ? call("webhooks.list_all") : Promise.resolve([])), []);
-  const error = jobs.error || sources.error || webhooks.error;
-  if (error) return html`<${Failure} error=${error} again=${() => { jobs.reload(); sources.reload(); webhooks.reload(); }} />`;
-  if (!jobs.value || !sources.value || !webhooks.value) return html`<${Busy} />`;
-  const broken = jobs.value.jobs.filter((one) => one.state === "failed").length;
+function Attention({ parts, failed, others: [{ jobs }, sources, webhooks] }) {
+  const broken = jobs.filter((one) => one.state === "failed").length;
   const found = [
     ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${t(CHECKS[name] ?? name)}: ${said}`, "overview"]),
     ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
     ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
-    ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs attention.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
-    ...webhooks.value.filter((one) => one.disabled_at || one.failing_since).map((one) => [one.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: one.url, reason: one.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: one.url, reason: one.error }), "overview"]),
+    ...sources.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs attention.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
+    ...webhooks.filter((one) => one.disabled_at || one.failing_since).map((one) => [one.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: one.url, reason: one.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: one.url, reason: one.error }), "overview"]),
   ];
   return html`<section class=${`callout ${found.length ? "bad" : ""}`}><${Icon} name=${found.length ? "warn" : "check"} /><div><h2>${found.length ? t("Needs attention") : t("Nothing needs attention.")}</h2>
     ${found.length > 0 && html`<ul class="plain">${found.map(([text, place]) => html`<li dir="auto">${place === "overview" ? text : html`<a href=${`#/${place}`}>${text}</a>`}</li>`)}</ul>`}</div></section>`;

@@ -215,8 +215,8 @@ function MoreActions({ turn, sources, onAsk }) {
       notify(t("Saved under Notes."));
     } catch (error) { notify(sentence(error), "bad"); }
   };
-  return html`${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
-      : html`<${Button} icon="again" label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
+  return html`${turn.cached ? html`<${Button} icon="again" quiet label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
+      : html`<${Button} icon="again" quiet label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
     ${turn.trace.length > 0 && html`<${Button} icon="why" label=${t("Why this answer?")} onClick=${() => go("why", turn.id)} />`}
     ${turn.answer && turn.room && may("notes.put") && html`<${Button} icon="notes" label=${t("Keep as a note")} disabled=${turn.noted} onClick=${keep} />`}
     ${turn.answer?.finish === "stop" && sources.some((one) => one.cited) && isAdmin() && may("verified.put") && html`<${Button} icon="check" quiet label=${t("Verify")} onClick=${async () => (await import("./verified.js")).verifyAnswer(turn, sources)} />`}

@@ -49,6 +49,15 @@ addEventListener("keydown", (event) => {
   document.querySelector(".top .button").focus();
 });
 
+// A click elsewhere or Escape closes the menu of a conversation.
+function closeMenus(event) {
+  for (const menu of document.querySelectorAll(".menu[open]")) {
+    if (event.key === "Escape" && menu.contains(document.activeElement)) menu.firstElementChild.focus();
+    if (event.key === "Escape" || (!event.key && !menu.contains(event.target))) menu.open = false;
+  }
+}
+for (const name of ["click", "keydown"]) addEventListener(name, closeMenus);
+
 function Brand() {
   return html`<a class="brand" href="#/ask"><img src="web/icon.svg" alt="" width="28" height="28" /><span>Ragstone</span></a>`;
 }
@@ -140,6 +149,7 @@ async function start() {
   } catch (failure) { update(failure.status === 401 ? { signsIn: given || credential() ? failure : true } : { failure }); }
 }
 
+LATER[route()[0]]?.().catch(() => { /* Tried again, and said, when the page is drawn. */ }); // While the server says who asks.
 wear(remembered("theme", "auto"));
 addEventListener("hashchange", () => { if (location.hash.startsWith("#invitation=")) start(); update({ route: route() }); });
 await speak(preferred()).catch(() => speak("en"));
