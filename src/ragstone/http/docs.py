@@ -26,7 +26,7 @@ pre { overflow-x: auto; background: color-mix(in srgb, currentColor 8%, transpar
 summary { cursor: pointer; padding: .3rem 0; }
 .method { display: inline-block; min-width: 4.5rem; font-weight: 700; }
 summary small { display: block; padding-left: 5.5rem; }
-nav a { margin-right: 1rem; }
+nav a { margin-right: 1rem; white-space: nowrap; }
 label { display: block; }
 input, textarea { font: inherit; width: 100%; box-sizing: border-box; }
 textarea { font-family: ui-monospace, monospace; }
@@ -81,7 +81,8 @@ def page(schema: Mapping[str, Any]) -> str:
         '<p>For programs: <a href="openapi.json">openapi.json</a>.</p>'
         '<p><label>Key, for what is tried here <input id="key" type="password" '
         'autocomplete="off"></label></p>'
-        f'<nav aria-label="Groups">{links}</nav>{body}<script src="web/docs.js" defer></script></body></html>'
+        f'<nav aria-label="Groups">{links}</nav>{body}'
+        '<script src="web/docs.js" defer></script></body></html>'
     )
 
 
@@ -108,7 +109,7 @@ def _anchor(name: str) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.:;])\s|\n\n", text, maxsplit=1)[0].rstrip(":;")
+    return re.split(r"(?<=\.)\s|\n\n", text, maxsplit=1)[0]
 
 
 def _form(
