@@ -316,6 +316,7 @@ const STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: 
 
 function Composer({ known }) {
   const field = useRef(null);
+  const [, redraw] = useState(null); // Of this field alone, as somebody types below hundreds of answers.
   const fit = () => { const one = field.current; one.style.height = "auto"; one.style.height = `${Math.min(one.scrollHeight, 200)}px`; };
   useLayoutEffect(fit, [talk.draft]);
   const send = (event) => { event?.preventDefault(); put(talk.draft); };
@@ -340,7 +341,7 @@ function Composer({ known }) {
       <${Button} icon="close" quiet label=${t("Ask about all documents")} onClick=${() => forNow("documents")([])} /></li></ul>`}
     <label class="unseen" for="question">${t("Your question")}</label>
     <textarea id="question" ref=${field} rows="1" dir="auto" maxlength="20000" autofocus placeholder=${t("Ask a question about your documents")}
-      value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; changed(); }} onKeyDown=${key}></textarea>
+      value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; redraw({}); }} onKeyDown=${key}></textarea>
     <div class="row">
       ${!may("collections") && html`<label class="field"><span>${t("Collection")}</span><input value=${talk.collection || "default"} maxlength="255" dir="auto"
         onChange=${(event) => choose("collection")(event.target.value.trim())} /></label>`}
