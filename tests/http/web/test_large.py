@@ -191,7 +191,7 @@ def test_an_answer_of_a_hundred_thousand_characters_is_drawn_while_somebody_type
     app.find(".turn .markdown p")
     field.send_keys("typed meanwhile")
     app.until(lambda: field.get_attribute("value") == "typed meanwhile" or None)
-    patiently(app, "Copy with sources")
+    patiently(app, "Why this answer?")
     # Of "[1]" the page shows the figure alone.
     shown = "return document.querySelector('.turn .markdown').textContent.length"
     assert app.run(shown) > 0.9 * sum(map(len, parts)) > 0.8 * CHARACTERS
