@@ -110,6 +110,11 @@ async def test_docs_need_no_network(http: httpx2.AsyncClient) -> None:
     for path in schema["paths"]:
         assert f"<code>{path}</code>" in page
     assert "top_k" in page
+    gists = re.findall(r"<summary>.*?<small>(.*?)</small></summary>", page)
+    assert len(gists) > 150
+    assert all(gists), "what each operation does is read without opening it"
+    for place in re.findall('href="#(.*?)"', page):
+        assert f'<h2 id="{place}">' in page
     assert {"/v1/chat/completions", "/v1/models", "/health"} <= set(schema["paths"])
 
 

@@ -619,7 +619,7 @@ async def test_given_mongodb_is_gone_then_500_before_the_stream(
     assert response.status_code == 500
     assert response.json() == {
         "type": "error",
-        "content": "A server error occurred: The conversation cannot be read now.",
+        "content": "A server error occurred: The conversation cannot be read now. Try again soon.",
         "detail": "state_unavailable",
     }
 

@@ -180,7 +180,7 @@ async def test_given_a_picture_without_text_then_it_is_passed_over_unless_it_is_
     assert (progress.files, progress.indexed, progress.failed) == (2, 1, ())
     assert progress.skipped == (Skipped("picture without text", 1),)
     (failure,) = (await house.ingest("logo.png")).failed
-    assert "No text was recognised" in failure.reason
+    assert "no text was recognised" in failure.reason
 
 
 async def test_given_a_file_that_became_bad_then_its_last_good_version_still_answers(

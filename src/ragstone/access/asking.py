@@ -26,10 +26,16 @@ def current_reader() -> Reader:
 def check_everywhere() -> None:
     """Raise Forbidden for a credential of single collections, where something is of them all."""
     if ASKING.get().collections is not None:
-        raise Forbidden("Your credential is for single collections only, and this is of them all.")
+        raise Forbidden(
+            "Your credential is for single collections only, and this is of them all. "
+            "Use one for all collections."
+        )
 
 
 def check_known() -> None:
     """Raise Unauthorized for who has no credential, where something is of one user."""
     if not ASKING.get().principal.user:
-        raise Unauthorized("This needs a credential: nothing is kept for who has none.")
+        raise Unauthorized(
+            "This needs a credential: nothing is kept for who has none. "
+            "Sign in, or send an API key."
+        )

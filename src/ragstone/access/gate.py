@@ -145,7 +145,7 @@ class Gate:
         """Who an API key or a signed token is of; raises Unauthorized, Unavailable."""
         if len(given) > MAX_CREDENTIAL_CHARACTERS:
             raise Unauthorized(
-                f"The credential is longer than {MAX_CREDENTIAL_CHARACTERS:,} characters."
+                f"The credential is longer than {MAX_CREDENTIAL_CHARACTERS:,} characters. Check it."
             )
         if given.startswith(PREFIX) or self._tokens is None:
             return caller_of_key(await self._keys.whose(given))

@@ -162,7 +162,8 @@ class Interceptor:
         left = await self.rates.take(f"tokens:{key}", tokens, 0)
         if left.wait:
             raise TooManyRequests(
-                f"This credential has used its {tokens:,} tokens of this minute.", left.wait
+                f"This credential has used its {tokens:,} tokens of this minute. Ask again later.",
+                left.wait,
             )
 
     async def aclose(self) -> None:

@@ -115,10 +115,16 @@ class KeySet:
         if len(found) == 1:
             return found[0].usable
         if found:
-            raise Unauthorized("The token does not say which key signed it.")
+            raise Unauthorized(
+                "The token does not say which key signed it. Have its issuer name the key (kid)."
+            )
         if self._failed:
-            raise Unavailable("The keys of the token's issuer cannot be fetched.", self._pause)
-        raise Unauthorized("The token is signed with a key that is not its issuer's.")
+            raise Unavailable(
+                "The keys of the token's issuer cannot be fetched. Try again soon.", self._pause
+            )
+        raise Unauthorized(
+            "The token is signed with a key that is not its issuer's. Sign in again for a new one."
+        )
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -55,9 +55,11 @@ class Passwords:
 def check_password(password: str, *names: str) -> None:
     """Raise InputError unless this may be the password of somebody who is called so."""
     if not MIN_CHARACTERS <= len(password) <= MAX_CHARACTERS:
-        raise InputError(f"A password has {MIN_CHARACTERS} to {MAX_CHARACTERS:,} characters.")
+        raise InputError(
+            f"Not a valid password: use {MIN_CHARACTERS} to {MAX_CHARACTERS:,} characters."
+        )
     if _plain(password) in map(_plain, names):
-        raise InputError("A password is not the name. Choose another.")
+        raise InputError("Not a valid password: it must not be the name. Choose another.")
 
 
 def _plain(text: str) -> str:

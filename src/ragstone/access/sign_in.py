@@ -107,7 +107,9 @@ class SignIn:
                     return self._provider
                 except ValueError as error:
                     log.warning("%s cannot be used to sign in: %s", self._settings.issuer, error)
-        raise Unavailable(f"Signing in with {self.host} is not possible now.", DISCOVERY_PAUSE)
+        raise Unavailable(
+            f"Signing in with {self.host} is not possible now. Try again soon.", DISCOVERY_PAUSE
+        )
 
     async def _discover(self) -> _Provider:
         """What the issuer says of itself; raises ValueError."""

@@ -56,9 +56,14 @@ class Tokens:
         if algorithm not in ALGORITHMS:
             raise Unauthorized(f"The token must be signed with {' or '.join(ALGORITHMS)}.")
         if "crit" in head:
-            raise Unauthorized("The token asks for extensions that are not known here.")
+            raise Unauthorized(
+                "The token asks for extensions that are not known here. "
+                "Have its issuer leave crit out."
+            )
         if name is not None and not (isinstance(name, str) and 0 < len(name) <= MAX_KEY_NAME):
-            raise Unauthorized("The token does not name its key as a short text.")
+            raise Unauthorized(
+                "The token does not name its key as a short text. Have its issuer correct kid."
+            )
         return name, algorithm
 
     def _claims(self, token: str, key: Any, algorithm: str) -> Mapping[str, Any]:

@@ -52,7 +52,9 @@ async def load_history(
             said, origin = await _read_history(ask, most, since, adapters)
     except (Unavailable, TimeoutError) as error:
         if required:
-            raise StateUnavailable("The conversation cannot be read now.") from error
+            raise StateUnavailable(
+                "The conversation cannot be read now. Try again soon."
+            ) from error
         note = "What was said before in this conversation cannot be read now."
         await emit(Note("memory", note))
         return Step(replace(turn, whole=False), "nothing", str(error) or "it took too long")

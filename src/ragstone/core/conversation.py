@@ -124,13 +124,13 @@ def load_turn(data: object) -> ConversationTurn:
         try:
             data = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise InvalidBlock("This is not a conversation block: it is not valid JSON.") from error
+            raise InvalidBlock("Not a valid conversation block: send it as JSON.") from error
     try:
         return cast(ConversationTurn, _adapter(ConversationTurn).validate_python(data))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])[:100] or "the block"
-        raise InvalidBlock(f"This is not a conversation block: {where}: {first['msg']}.") from error
+        raise InvalidBlock(f"Not a valid conversation block: {where}: {first['msg']}.") from error
 
 
 @cache

@@ -198,14 +198,14 @@ def validate(condition: Filter) -> None:
             bounds = [bound for bound in numbers(low, high) if bound is not None]
             # NaN equals nothing, itself neither, and integers may be larger than any float.
             if any(b != b or (isinstance(b, int) and not _is_finite(b)) for b in bounds):
-                raise InvalidFilter(f"A bound of {field!r} is not a number.")
+                raise InvalidFilter(f"Not a valid bound of {field!r}: give a finite number.")
 
 
 def numbers(low: float | str | None, high: float | str | None) -> tuple[float | None, float | None]:
     """The bounds of a field that holds numbers; raises InvalidFilter for a text."""
     if isinstance(low, str) or isinstance(high, str):
         text = low if isinstance(low, str) else high
-        raise InvalidFilter(f"The bound {str(text)[:100]!r} is not a number.")
+        raise InvalidFilter(f"Not a valid bound: {str(text)[:100]!r}. Give a number.")
     return low, high
 
 
@@ -240,7 +240,9 @@ def expand_ranges(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> 
         case Range(field, low, high) if field.startswith(METADATA):
             texts = [isinstance(bound, str) for bound in (low, high) if bound is not None]
             if len(set(texts)) > 1:
-                raise InvalidFilter(f"The bounds of {field!r} are a number and a text.")
+                raise InvalidFilter(
+                    f"The bounds of {field!r} are a number and a text. Give two of a kind."
+                )
             held = values.get(field.removeprefix(METADATA), ())
             return AnyOf(
                 field, tuple(value for value in held if is_within_bounds(value, low, high))
@@ -275,7 +277,7 @@ def _ranges(condition: Filter) -> Iterator[Range]:
 def _validate_values(field: str, values: tuple[Scalar, ...]) -> None:
     for text in (field, *values):
         if isinstance(text, str) and not _is_unicode(text):
-            raise InvalidFilter("A filter holds half a character (a lone surrogate).")
+            raise InvalidFilter("A filter holds half a character (a lone surrogate). Leave it out.")
     if field.startswith(METADATA) and len(field) > len(METADATA):
         return
     wrong: list[Scalar]

@@ -17,10 +17,11 @@ def check_collection_name(name: str) -> None:
     """Raise InputError unless a collection can be called this."""
     if not 0 < len(name) <= MAX_NAME or name != name.strip():
         raise InputError(
-            f"The name of a collection has 1 to {MAX_NAME} characters, and no space at either end."
+            f"Not a valid name of a collection: use 1 to {MAX_NAME} "
+            "characters, and no space at either end."
         )
     if not name.isprintable():
-        raise InputError("The name of a collection holds characters that cannot be shown.")
+        raise InputError("Not a valid name of a collection: leave out what cannot be shown.")
 
 
 def check_ask(ask: Ask) -> None:
@@ -33,9 +34,13 @@ def check_ask(ask: Ask) -> None:
         ("calls of tools", ask.steps, MAX_MESSAGES),
     ):
         if len(held) > most:
-            raise InputError(f"The question has {len(held):,} {what}; the limit is {most:,}.")
+            raise InputError(
+                f"The question has {len(held):,} {what}; the limit is {most:,}. Send fewer."
+            )
     for what, name in (("collection", ask.collection), ("id", ask.id)):
         if len(name) > MAX_NAME:
-            raise InputError(f"The {what} has {len(name):,} characters; the limit is {MAX_NAME}.")
+            raise InputError(
+                f"The {what} has {len(name):,} characters; the limit is {MAX_NAME}. Shorten it."
+            )
     if ask.where is not None:
         check_size(ask.where)

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +24,9 @@ code, pre { font-family: ui-monospace, monospace; }
 pre { overflow-x: auto; background: color-mix(in srgb, currentColor 8%, transparent);
   padding: .75rem; border-radius: .4rem; }
 summary { cursor: pointer; padding: .3rem 0; }
-.method { display: inline-block; min-width: 3.5rem; font-weight: 700; }
+.method { display: inline-block; min-width: 4.5rem; font-weight: 700; }
+summary small { display: block; padding-left: 5.5rem; }
+nav a { margin-right: 1rem; white-space: nowrap; }
 label { display: block; }
 input, textarea { font: inherit; width: 100%; box-sizing: border-box; }
 textarea { font-family: ui-monospace, monospace; }
@@ -66,7 +69,11 @@ def page(schema: Mapping[str, Any]) -> str:
             group = operation.get("tags", ["Other"])[0]
             groups.setdefault(group, []).append(_operation(schema, method, path, operation))
     title = html.escape(f"{schema['info']['title']} {schema['info']['version']}")
-    body = "".join(f"<h2>{html.escape(name)}</h2>{''.join(ops)}" for name, ops in groups.items())
+    body = "".join(
+        f'<h2 id="{_anchor(name)}">{html.escape(name)}</h2>{"".join(operations)}'
+        for name, operations in groups.items()
+    )
+    links = "".join(f'<a href="#{_anchor(name)}">{html.escape(name)}</a>' for name in groups)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
@@ -74,7 +81,8 @@ def page(schema: Mapping[str, Any]) -> str:
         '<p>For programs: <a href="openapi.json">openapi.json</a>.</p>'
         '<p><label>Key, for what is tried here <input id="key" type="password" '
         'autocomplete="off"></label></p>'
-        f'{body}<script src="web/docs.js" defer></script></body></html>'
+        f'<nav aria-label="Groups">{links}</nav>{body}'
+        '<script src="web/docs.js" defer></script></body></html>'
     )
 
 
@@ -91,7 +99,17 @@ def _operation(
     table = f"<table>{head}{''.join(fields)}</table>" if fields else ""
     call = f'<span class="method">{method.upper()}</span> <code>{html.escape(path)}</code>'
     form = _form(method, path, operation, content.get("schema", {}), schema)
-    return f"<details><summary>{call}</summary><p>{text}</p>{table}{form}</details>"
+    gist = html.escape(_first_sentence(operation.get("description", "")))
+    row = f"<summary>{call} <small>{gist}</small></summary>"
+    return f"<details>{row}<p>{text}</p>{table}{form}</details>"
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"\W+", "-", name.lower())
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.)\s|\n\n", text, maxsplit=1)[0]
 
 
 def _form(

@@ -22,7 +22,9 @@ def request_caller(request: Request) -> Caller:
     """
     caller = getattr(request.state, "caller", None)
     if not isinstance(caller, Caller):
-        raise Unauthorized("This needs a credential.")
+        raise Unauthorized(
+            "This needs a credential. Send an API key as 'Authorization: Bearer KEY'."
+        )
     return caller
 
 
@@ -94,7 +96,9 @@ def check_role(caller: Caller, role: Role) -> None:
         return
     if caller == GUEST:
         raise Unauthorized(LOCAL_USER_HELP)
-    raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
+    raise Forbidden(
+        f"This needs the role {role}; your credential has {caller.role}. Use another one."
+    )
 
 
 def narrow_principal(caller: Caller, collection: str, tenant: str | None = None) -> Principal:

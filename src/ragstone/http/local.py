@@ -136,9 +136,9 @@ def _read(request: Request, body: bytes) -> Any:
     try:
         return json.loads(body, parse_int=_integer, parse_float=_number, parse_constant=_number)
     except RecursionError as error:
-        raise InputError("The request body is nested too deeply.") from error
+        raise InputError("The request body is nested too deeply. Simplify it.") from error
     except ValueError as error:
-        raise InputError("The request body is not valid JSON.") from error
+        raise InputError("Not a valid request body: send JSON.") from error
 
 
 def _integer(text: str) -> int:

@@ -26,7 +26,9 @@ def router(gate: Gate) -> APIRouter:
         if not await gate.is_local_token(token):
             if "text/html" in request.headers.get("accept", ""):
                 return RedirectResponse(f"./#{ENDED}", 303)  # The page says so, in its language.
-            raise Unauthorized("This is not the address that 'ragstone token --login' prints now.")
+            raise Unauthorized(
+                "This is not the address that 'ragstone token --login' prints now. Run it again."
+            )
         # Relative, and the cookie without a path: so both are right below a path of a site too.
         page = RedirectResponse("./", 303)
         page.set_cookie(COOKIE, gate.new_session(), path=None, httponly=True, samesite="strict")

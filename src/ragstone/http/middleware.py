@@ -295,4 +295,4 @@ async def operator_only(caller: Who) -> None:
     raise Unauthorized(_TOKEN)
 
 
-_TOKEN = "This address needs the token in the data directory's server.json."  # noqa: S105
+_TOKEN = "This address needs the token that 'ragstone token' prints."  # noqa: S105

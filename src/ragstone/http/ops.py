@@ -97,7 +97,9 @@ def _check_figures_token(request: Request, caller: Caller, settings: ServerSetti
     given = request.headers.get("authorization", "").encode()
     if settings.metrics_token.get_secret_value() and hmac.compare_digest(given, token):
         return
-    raise Unauthorized("The figures need the token of SERVER__METRICS_TOKEN.")
+    raise Unauthorized(
+        "The figures need the token of SERVER__METRICS_TOKEN. Send it as a bearer token."
+    )
 
 
 async def checks(service: Service) -> tuple[dict[str, str], bool]:

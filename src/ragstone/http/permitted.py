@@ -19,7 +19,7 @@ from ragstone.service import Handed, IngestRequest, Service
 from ragstone.service.contract import Operation
 from ragstone.service.jobs import JobView
 
-_LIMITED = "Your credential is for single collections only."
+_LIMITED = "Your credential is for single collections only. Use one for all."
 
 
 async def permit(caller: Caller, operation: Operation) -> None:

@@ -248,5 +248,5 @@ async def last(events: AsyncGenerator[T, None]) -> T:
         async for event in stream:
             item = event
     if item is None:
-        raise RagstoneError("The answer ended before it began; the log may say why.")
+        raise RagstoneError("The answer ended before it began; the log may say why. Ask again.")
     return item

@@ -71,7 +71,9 @@ async def limit_sign_ins(request: Request, rates: Rates, settings: Settings) -> 
     most = settings.limits.requests_per_minute or SIGN_INS
     allowance = await rates.take(f"requests:sign-in:{peer}", most)
     if allowance.wait:
-        raise TooManyRequests("Too many sign-ins from one address.", allowance.wait)
+        raise TooManyRequests(
+            "Too many sign-ins from one address. Try again in a minute.", allowance.wait
+        )
     return peer
 
 

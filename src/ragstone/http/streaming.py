@@ -67,7 +67,9 @@ async def finish_turn(events: AsyncGenerator[Event, None]) -> Turn:
     if isinstance(end, Failed):
         raise end.error
     if not isinstance(end, Done):
-        raise RagstoneError("The answer ended before it was complete; the log may say why.")
+        raise RagstoneError(
+            "The answer ended before it was complete; the log may say why. Ask again."
+        )
     return end.turn
 
 

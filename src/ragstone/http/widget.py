@@ -93,7 +93,9 @@ def router(service: Service, rates: Rates, limit: int) -> APIRouter:
         peer = request.client.host if request.client else ""
         allowance = await rates.take(f"requests:widget:{peer}", limit or SESSIONS)
         if allowance.wait:
-            raise TooManyRequests("Too many sessions for one address.", allowance.wait)
+            raise TooManyRequests(
+                "Too many sessions for one address. Try again in a minute.", allowance.wait
+            )
         made = await service.keys.session(id)
         return Json({"session": made.secret, "ends_at": made.ends_at})
 

@@ -56,6 +56,9 @@ _CHAPTER = re.compile(
 )
 """A heading of a part. Above the first part of a PDF file the title may be a picture."""
 
+_SLIDE = re.compile(r"Slide \d+")
+"""The heading of a slide that has none."""
+
 _WORD = re.compile(r"[^\W\d_]")
 
 
@@ -231,7 +234,8 @@ def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _why_empty(path: Path, parsed: Parsed) -> str:
     if parsed.recognised:
-        return f"No text was recognised in {path.name}."
+        return f"{path.name} holds pictures in which no text was recognised. Scan it sharper."
+
     if path.suffix.lower() == ".pdf":
         recognition = CHOSEN.get()
         hint = "" if recognition.possible else f" {recognition.why_not}"
@@ -244,7 +248,9 @@ def _why_empty(path: Path, parsed: Parsed) -> str:
 def _first_title(first: Block, media_type: str) -> str:
     if first.kind != "heading" or len(first.text) > 200 or first.text == HEADING:
         return ""
-    is_part = media_type == "application/pdf" and _CHAPTER.fullmatch(first.text)
+    is_part = _SLIDE.fullmatch(first.text) or (
+        media_type == "application/pdf" and _CHAPTER.fullmatch(first.text)
+    )
     return first.text if _WORD.search(first.text) and not is_part else ""
 
 

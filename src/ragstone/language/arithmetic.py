@@ -81,7 +81,7 @@ def calculate(expression: str) -> Calculated:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(
-            "This is not an arithmetic expression. Write one like (3 + 4) * 2."
+            "Not a valid arithmetic expression: write one like (3 + 4) * 2."
         ) from error
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
         raise InputError(f"An expression has at most {MOST_NODES} numbers and operators.")

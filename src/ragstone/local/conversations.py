@@ -223,11 +223,16 @@ def read_entries(text: str) -> list[StoredTurn]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidBlock("The file is not valid JSON, so it holds no conversation.") from error
+        raise InvalidBlock(
+            "The file is not valid JSON, so it holds no conversation. "
+            "Choose one that was exported as JSON."
+        ) from error
     if isinstance(data, dict):
         data = data.get("blocks", [data])
     if not isinstance(data, list) or not data:
-        raise InvalidBlock("The file holds no conversation blocks.")
+        raise InvalidBlock(
+            "The file holds no conversation blocks. Choose one that was exported as JSON."
+        )
     return [_load_entry(item, number) for number, item in enumerate(data, 1)]
 
 

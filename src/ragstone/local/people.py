@@ -75,7 +75,7 @@ name, which may have all."""
 
 _SECRET = re.compile(r"[A-Z2-7]{32}", re.ASCII)
 
-WRONG = "Name, password or code is not right."
+WRONG = "Name, password or code is not right. Try again."
 NOT_INVITED = "This invitation does not count any more. Ask an administrator for another."
 
 
@@ -193,7 +193,7 @@ class LocalPeople:
             origin,
         )
         if not await self._store.add(StoredPerson(person)):
-            raise Conflict(f"There is an account {name!r} already.")
+            raise Conflict(f"There is an account {name!r} already. Choose another name.")
         self._any = True
         return StoredPerson(person)
 
@@ -270,7 +270,7 @@ class LocalPeople:
         _check(principal, display, role, joins, None)
         stored = await self._store.find(principal.tenant, name)
         if stored is not None and (new or stored.person.origin != origin):
-            raise Conflict(f"There is an account {name!r} already.")
+            raise Conflict(f"There is an account {name!r} already. Choose another name.")
         if stored is None:
             stored = await self._make(principal, name, display, role, joins, None, True, origin)
         given = {"display": display, "role": role, "active": active}
@@ -530,7 +530,7 @@ class LocalPeople:
         counter = _counter("own", principal.tenant, stored.person.name)
         await self._count_try({counter: FREE_TRIES})
         if not await self._passwords.match(password, stored.password):
-            raise InputError("This is not your password.")
+            raise InputError("This is not your password. Try again.")
         await self._store.forgive(counter, "")
         return stored
 

@@ -206,5 +206,9 @@ def _part(first: int, now: AnswerSoFar) -> str:
 
 
 def _error(error: BaseException) -> wire.Json:
-    known = error if isinstance(error, RagstoneError) else RagstoneError("The answer failed.")
+    known = (
+        error
+        if isinstance(error, RagstoneError)
+        else RagstoneError("The answer failed. Ask again.")
+    )
     return wire.dump_error(known)

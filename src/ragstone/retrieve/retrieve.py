@@ -247,8 +247,8 @@ async def _unready(turn: Turn, collection: Collection, adapters: Adapters) -> st
     if not waiting:
         return ""
     every = sum(item.documents for item in mine)
-    are = "document is" if every == 1 else "documents are"
-    return f"{waiting:,} of {every:,} {are} searchable by words only so far."
+    are = f"document{'' if every == 1 else 's'} {'is' if waiting == 1 else 'are'}"
+    return f"{waiting:,} of {every:,} {are} still being indexed; keyword search only."
 
 
 def _find_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:

@@ -56,7 +56,7 @@ class Operation:
             raise InputError(f"The arguments of {self.name} must be a JSON object.")
         for name in data:
             if name not in self.types:
-                raise InputError(f"{self.name} has no argument {str(name)[:100]!r}.")
+                raise InputError(f"{self.name} has no argument {str(name)[:100]!r}. Leave it out.")
         for name, parameter in self.signature.parameters.items():
             if parameter.default is parameter.empty and name not in data:
                 raise InputError(f"{self.name} needs the argument {name!r}.")

@@ -11,16 +11,21 @@ from pathlib import Path
 
 from tests.browser import programs
 from tests.documents import DOCUMENTS
-from tests.e2e.processes import run, serving
+from tests.e2e.processes import run, run_json, serving
 
 CATEGORIES = ("performance", "accessibility", "best-practices")
 LEAST = 95
+GUESTS_PAGES = {"asking, a guest": "#/ask", "signing in": "#login-ended"}
 PAGES = {
-    "asking, signed in": "#key={token}",
-    "asking, a guest": "#/ask",
-    "signing in": "#login-ended",
+    "asking": "#/ask",
+    "documents": "#/documents",
+    "a document": "#/documents/default/{document}",
+    "why": "#/why",
+    "evaluation": "#/evaluate",
+    "administration": "#/admin/overview",
+    "settings": "#/admin/settings",
 }
-"""Each page's address below the server's."""
+"""The address of each page for who is signed in, below the server's."""
 DEVICES = ("desktop", "phone")
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage"
 
@@ -34,19 +39,26 @@ def main(lighthouse: str) -> None:
         assert done.returncode == 0, done.stderr
         with serving(data) as url:
             token = json.loads((data / "server.json").read_text())["token"]
-            for page, place in PAGES.items():
+            listed = run_json(data, "documents")["documents"]
+            document = next(item["id"] for item in listed if item["path"].endswith(".pdf"))
+            for page, place in {**GUESTS_PAGES, **PAGES}.items():
                 for device in DEVICES:
-                    scores = measure(lighthouse, f"{url}/{place.format(token=token)}", device)
+                    address = f"{url}/{place.format(document=document)}"
+                    credential = token if page in PAGES else ""
+                    scores = measure(lighthouse, address, device, credential)
                     said = ", ".join(f"{name} {score}" for name, score in scores.items())
                     print(f"{page}, {device}: {said}", flush=True)
                     low |= min(scores.values()) < LEAST
     sys.exit(1 if low else 0)
 
 
-def measure(lighthouse: str, address: str, device: str) -> dict[str, int]:
+def measure(lighthouse: str, address: str, device: str, token: str) -> dict[str, int]:
     """The scores of a page by category, of 100; what keeps it from 100 goes to the error output."""
     browser, _ = programs()
     options = ["--preset=desktop"] if device == "desktop" else []
+    if token:
+        headers = json.dumps({"Authorization": f"Bearer {token}"})
+        options.append(f"--extra-headers={headers}")
     said = subprocess.run(
         [
             *(lighthouse, address, "--quiet", "--output=json", "--output-path=stdout"),

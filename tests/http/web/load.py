@@ -13,14 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from selenium.webdriver.common.keys import Keys
+
 from tests.browser import chromium
 from tests.documents import DOCUMENTS
 from tests.e2e.processes import run, serving
 from tests.http.web.app import WebApp
+from tests.http.web.large_pdf import ledger
 from tests.model_server import ModelServer
 
 MOST_MS = 200.0
-FILES, LISTED, TURNS, CHARACTERS = 500, 5_000, 500, 100_000
+FILES, LISTED, TURNS, CHARACTERS, PAGES = 500, 5_000, 500, 100_000, 2_000
 
 ANSWERS = Path(__file__).with_suffix(".js")
 
@@ -29,7 +32,9 @@ def main() -> None:
     """Print the figures of every interaction; exit with 1 where one is too slow."""
     with tempfile.TemporaryDirectory() as folder, chromium() as chrome:
         data = Path(folder) / "data"
-        assert run(data, "ingest", str(DOCUMENTS)).returncode == 0
+        long = Path(folder) / "ledger.pdf"
+        long.write_bytes(ledger(PAGES))
+        assert run(data, "ingest", str(DOCUMENTS), str(long)).returncode == 0
         with serving(data) as url:
             app = WebApp(chrome, url, data, ModelServer())
             numbers = {"LISTED": LISTED, "TURNS": TURNS, "CHARACTERS": CHARACTERS}
@@ -42,6 +47,18 @@ def main() -> None:
 
 def interact(app: WebApp) -> Iterator[float]:
     """Do what people do where there is much; the longest time of each, in milliseconds."""
+    app.open(f"#/documents/default/{app.document('ledger.pdf')}")
+    app.says(f"Page 1 of {PAGES:,}")
+    app.find(".page canvas")
+    turning = [lambda: app.click("Next page")] * 8
+    yield measure(app, f"turning a page of {PAGES:,}", turning)
+    numbers = [partial(turn_to, app, page) for page in (PAGES - 1, 9, PAGES // 2)]
+    yield measure(app, "opening a page by its number", numbers)
+    buttons = ("Zoom in", "Zoom out", "Fit width", "Small pictures of the pages")
+    steps = [partial(app.click, label) for label in buttons]
+    yield measure(app, "zooming, and showing small pictures", steps)
+    keys = typing(app, ".finding input", "A-1777" + Keys.ENTER)
+    yield measure(app, "finding words in them", keys)
     app.open("#/documents")
     app.until(lambda: len(app.all("table.list tbody tr")) == 200 or None)
     for _ in range(LISTED // 1_000 - 1):
@@ -72,6 +89,13 @@ def interact(app: WebApp) -> Iterator[float]:
         app.click("Show earlier questions")
         time.sleep(0.3)
     yield measure(app, f"a key below {TURNS} turns", typing(app, "#question", "and here"))
+
+
+def turn_to(app: WebApp, page: int) -> None:
+    """Write a number over that of the page."""
+    field = app.find(".page-field input")
+    app.run("arguments[0].select()", field)
+    field.send_keys(f"{page}{Keys.ENTER}")
 
 
 def typing(app: WebApp, selector: str, text: str) -> list[Callable[[], None]]:

@@ -19,7 +19,7 @@ from training.web_vendor import FILES as VENDORED
 IMPORT = re.compile(r"""(?:^|[;}\s])(?:import|export)\b[^;'"]*?from\s*["'](\./[^"']+)["']""")
 TEXT = re.compile(r"""\bt\(\s*"((?:[^"\\]|\\.)*)\"""")
 TABLE = re.compile(
-    r"^(?:export )?const (?:STAGES|STATES|FILE_STATES|LISTS|VERDICTS|ROLES|MEASURES|REASONS|"
+    r"^(?:export )?const (?:STAGES|STATES|FILE_STATES|LISTS|VERDICTS|ROLES|MEASURES|REASONS|GONE|"
     r"KINDS|OUTCOMES|SECTIONS|SINGULAR|GROUPS|PROMPTS|PURPOSES|CHECKS)"
     r" = \{(.*?)\};",
     re.M | re.S,

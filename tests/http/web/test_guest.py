@@ -74,7 +74,7 @@ def test_a_guest_asks_and_opens_the_evidence_and_is_shown_nothing_else(app: WebA
     assert not errors(app)
     app.chrome.refresh()
     assert app.find("#question").is_displayed()
-    app.says("guest")
+    app.says("Guest · read only")
     assert not errors(app)
 
 
@@ -89,7 +89,7 @@ def test_a_guest_names_the_collection_to_ask(app: WebApp) -> None:
     assert field.get_attribute("value") == "default"
     field.send_keys(Keys.CONTROL + "a", Keys.NULL, "none", Keys.TAB)
     app.write("#question", BATTERY + Keys.ENTER)
-    app.says("There is no collection named 'none'.")
+    app.says("There is no such collection, or you may not read it. Choose another one.")
 
 
 def test_who_signs_out_is_a_guest_after_a_reload_and_a_copied_cookie_too(app: WebApp) -> None:
@@ -102,7 +102,7 @@ def test_who_signs_out_is_a_guest_after_a_reload_and_a_copied_cookie_too(app: We
     assert app.chrome.get_cookie(COOKIE) is None
     assert not reads(app, stolen)
     app.chrome.refresh()
-    app.says("guest")
+    app.says("Guest · read only")
     assert "Administrator" not in app.find("body").text
     sign_in(app)
 
@@ -114,7 +114,7 @@ def test_a_wrong_key_says_what_is_wrong(app: WebApp) -> None:
         app.click(begin)
         app.write("input[type=password][autocomplete]", "wrong" + Keys.ENTER)
         said = app.find("[role=alert]").text
-        assert said == "This key is unknown here."
+        assert said.startswith("This key is unknown here. Check it, or ask")
         app.chrome.refresh()
         app.find("#question")
 

@@ -11,6 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.e2e.processes import run
 from tests.http.web.app import WebApp
 from tests.http.web.large_pdf import ledger
+from tests.http.web.load import turn_to
 
 pytestmark = pytest.mark.real
 
@@ -33,6 +34,14 @@ def patiently(app: WebApp, text: str) -> None:
             app.says(text)
             return
     app.says(text)
+
+
+def look_at_memory(app: WebApp) -> tuple[int, int]:
+    """Bytes of the page's program, and nodes of the page."""
+    for _ in range(3):
+        app.chrome.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+    usage = app.chrome.execute_cdp_cmd("Runtime.getHeapUsage", {})
+    return int(usage["usedSize"]), app.run("return document.querySelectorAll('*').length")
 
 
 def test_finished_files_are_listed_while_a_long_one_of_their_batch_is_read(
@@ -73,6 +82,15 @@ def test_a_page_of_two_thousand_is_opened_at_its_line(app: WebApp, tmp_path: Pat
         "return data.data.some((value, index) => index % 4 < 3 && value < 100) || null"
     )
     app.until(lambda: app.run(look), "the next page")
+    for part in range(3):
+        for page in range(1, PAGES, PAGES // 20):
+            turn_to(app, page + part)
+            app.says(f"Page {page + part:,} of 2,000")
+        memory = look_at_memory(app)
+        if part == 1:
+            before, nodes = memory
+    assert memory[0] - before < MOST_GROWN
+    assert memory[1] - nodes < 500
     app.call("delete", principal={}, collection="default", paths=["/ledger.pdf"])
 
 
@@ -173,7 +191,7 @@ def test_an_answer_of_a_hundred_thousand_characters_is_drawn_while_somebody_type
     app.find(".turn .markdown p")
     field.send_keys("typed meanwhile")
     app.until(lambda: field.get_attribute("value") == "typed meanwhile" or None)
-    patiently(app, "Copy with sources")
+    patiently(app, "Why this answer?")
     # Of "[1]" the page shows the figure alone.
     shown = "return document.querySelector('.turn .markdown').textContent.length"
     assert app.run(shown) > 0.9 * sum(map(len, parts)) > 0.8 * CHARACTERS
@@ -182,13 +200,6 @@ def test_an_answer_of_a_hundred_thousand_characters_is_drawn_while_somebody_type
 
 
 def test_memory_is_flat_over_two_hundred_answers(app: WebApp) -> None:
-    def held() -> tuple[int, int]:
-        """Bytes of the page's program, and nodes of the page."""
-        for _ in range(3):
-            app.chrome.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
-        usage = app.chrome.execute_cdp_cmd("Runtime.getHeapUsage", {})
-        return int(usage["usedSize"]), app.run("return document.querySelectorAll('*').length")
-
     def answered(count: int) -> None:
         # No call of the driver waits so long.
         app.run(
@@ -205,9 +216,9 @@ def test_memory_is_flat_over_two_hundred_answers(app: WebApp) -> None:
             time.sleep(1)
 
     answered(ANSWERS - LATER)
-    before, nodes = held()
+    before, nodes = look_at_memory(app)
     answered(LATER)
-    after, nodes_after = held()
+    after, nodes_after = look_at_memory(app)
     assert len(app.all(".turn")) == 30
     print(
         f"{before / 1e6:.1f} MB after {ANSWERS - LATER} answers, {after / 1e6:.1f} after {ANSWERS}"

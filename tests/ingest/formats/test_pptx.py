@@ -96,6 +96,16 @@ def test_given_a_table_with_merged_cells_when_read_then_each_row_has_their_value
     ]
 
 
+def test_given_slides_without_titles_when_read_then_none_of_them_names_the_presentation(
+    tmp_path: Path,
+) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    slide.shapes.add_table(1, 1, *[Inches(1)] * 4).table.cell(0, 0).text = "Ward"
+    deck.save(str(tmp_path / "rota.pptx"))
+    assert parse(tmp_path / "rota.pptx", IngestSettings()).title == "rota"
+
+
 def test_given_a_numbered_list_when_read_then_it_counts_and_starts_where_it_says(
     tmp_path: Path,
 ) -> None:

@@ -7,7 +7,7 @@ from ragstone.core.errors import Forbidden, UnknownCollection
 def of_tenant(caller: Caller, tenant: str, collection: str = "") -> None:
     """Refuse a tenant (empty for all) or a collection that is not the caller's to look at."""
     if not _runs_the_server(caller) and tenant not in ("", caller.principal.tenant):
-        raise Forbidden("Your credential belongs to another tenant.")
+        raise Forbidden("Your credential belongs to another tenant. Use one of this tenant.")
     if collection and not caller.reaches(collection):
         raise UnknownCollection(collection)
 
@@ -19,7 +19,7 @@ def of_scope(caller: Caller, tenant: str, collection: str) -> None:
     if not tenant and not _runs_the_server(caller):
         raise Forbidden("This holds for every tenant, and only the operator may change it.")
     if caller.collections is not None and not collection:
-        raise Forbidden("Your credential is for single collections only.")
+        raise Forbidden("Your credential is for single collections only. Use one for all.")
 
 
 def _runs_the_server(caller: Caller) -> bool:

@@ -146,5 +146,5 @@ def _check_reach(who: Caller, scope: str) -> None:
 
 def _check_scope(scope: str) -> str:
     if well_formed(scope) != scope or "\0" in scope:
-        raise InvalidSetting("The scope holds characters that are no text.")
+        raise InvalidSetting("Not a valid scope: leave out characters that are no text.")
     return scope

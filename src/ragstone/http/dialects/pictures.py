@@ -58,7 +58,7 @@ def picture(data: bytes) -> Picture:
         raise TooLarge(f"An image is larger than {MOST_BYTES // 1_000_000} MB; make it smaller.")
     media_type = image_type(data)
     if media_type is None:
-        raise InputError("An image is none of PNG, JPEG, GIF and WebP.")
+        raise InputError("Not a valid image: send PNG, JPEG, GIF or WebP.")
     if is_far_too_large(data):
         raise TooLarge(f"An image has more than {MAX_PIXELS:,} pixels; make it smaller.")
     return Picture(media_type, base64.b64encode(data).decode())
@@ -71,4 +71,4 @@ def _decode_picture(given: str) -> Picture:
     try:
         return picture(base64.b64decode(given[start.end() if start else 0 :], validate=True))
     except (binascii.Error, ValueError) as error:
-        raise InputError("An image is not a data URL with base64, and no base64.") from error
+        raise InputError("Not a valid image: send base64, or a data URL with it.") from error

@@ -181,7 +181,7 @@ def explain_unsupported(name: str, *, pictures: bool = True) -> str:
     said = explain_skipped(name, pictures=pictures)
     if is_picture(name) or suggest_conversion(PurePath(name).suffix):
         return said
-    return f"{said} Use one of {', '.join(list_endings(pictures=pictures))}."
+    return f"{said} If it holds text, save it as .pdf, .docx, .html, .md or .txt and ingest that."
 
 
 def explain_skipped(name: str, *, pictures: bool = True) -> str:

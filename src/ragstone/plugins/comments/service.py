@@ -66,7 +66,9 @@ def _check(wanted: CommentsWanted) -> None:
         if day and not _is_day(day):
             raise InputError(f"{name} is {day!r}; a day is given as YYYY-MM-DD.")
     if wanted.since and wanted.until and wanted.since > wanted.until:
-        raise InputError(f"since is {wanted.since}, which is after until, {wanted.until}.")
+        raise InputError(
+            f"since is {wanted.since}, which is after until, {wanted.until}. Swap them."
+        )
 
 
 def _is_day(text: str) -> bool:

@@ -169,7 +169,7 @@ class RagRequest(_How):
         if not self.functions or choice in ("auto", "none"):
             return ""
         if choice != "required" and choice not in {function.name for function in self.functions}:
-            raise InputError("function_call names none of the functions.")
+            raise InputError("function_call names none of the functions. Name one of them.")
         return choice
 
 

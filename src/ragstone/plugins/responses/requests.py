@@ -126,7 +126,9 @@ class ResponsesRequest(StrictBody):
         if self.previous_response_id:
             found = _ID.fullmatch(self.previous_response_id)
             if found is None:
-                raise InputError("previous_response_id is none of this server's.")
+                raise InputError(
+                    "previous_response_id is none of this server's. Send what was said as input."
+                )
             if found[1] == UNKEPT:
                 raise InputError(
                     "That response cannot be continued by its id: it was not stored, or belongs to "

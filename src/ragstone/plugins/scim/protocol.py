@@ -77,7 +77,9 @@ def make_routes(parts: DialectParts, token: str) -> APIRouter:
         async def endpoint(request: Request) -> Response:
             given = read_credential(request.headers)
             if not hmac.compare_digest(given.encode(), token.encode()):
-                raise Unauthorized("This needs the token of SCIM__TOKEN.")
+                raise Unauthorized(
+                    "This needs the token of SCIM__TOKEN. Send it as a bearer token."
+                )
             ASKING.set(caller)
             with PROVIDER:
                 try:

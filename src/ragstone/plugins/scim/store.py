@@ -44,7 +44,7 @@ class SqlGroups:
             return True
 
         if not await self._database.write(work):
-            raise Conflict(f"There is a group {group.name!r} already.")
+            raise Conflict(f"There is a group {group.name!r} already. Choose another name.")
 
     async def remove_group(self, tenant: str, id: str) -> None:
         """Forget a group."""

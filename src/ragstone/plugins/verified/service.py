@@ -63,7 +63,7 @@ class LocalVerified:
         check_readers(readers)
         asked = tuple(dict.fromkeys(" ".join(wording.split()) for wording in wordings))
         if not text.strip() or not all(asked):
-            raise InputError("A verified answer and its questions have some text.")
+            raise InputError("Not a valid verified answer: write an answer and a question.")
         places = [await self._find_source(principal, known, place) for place in sources]
         wrong = [number for match in find_markers(text) if (number := int(match[1])) > len(places)]
         if wrong:
@@ -141,7 +141,9 @@ class LocalVerified:
         if not documents or not documents[0].version:
             raise UnknownDocument(place.document)
         if 0 < place.end <= place.start:
-            raise InputError(f"The place in {place.document!r} ends before it begins.")
+            raise InputError(
+                f"The place in {place.document!r} ends before it begins. Give a later end."
+            )
         document = documents[0]
         end = place.end or place.start + BEGINNING
         return VerifiedSource(

@@ -125,7 +125,7 @@ def split_question(
         )
     users = [place for place, message in enumerate(messages) if message.role == "user"]
     if not users:
-        raise InputError("The conversation holds no message of the role user.")
+        raise InputError("The conversation holds no message of the role user. Add the question.")
     return messages[: users[-1]], messages[users[-1]], messages[users[-1] + 1 :]
 
 
@@ -142,7 +142,9 @@ def steps(messages: Sequence[ChatMessage]) -> tuple[ToolStep, ...]:
             made[-1:] = [_with_result(made[-1] if made else ToolStep(()), message)]
     for step in made:
         if {call.id for call in step.calls} != {result.call_id for result in step.results}:
-            raise InputError("A call of a tool has no message of the role tool with its result.")
+            raise InputError(
+                "A call of a tool has no message of the role tool with its result. Add it."
+            )
     return tuple(made)
 
 
@@ -150,7 +152,9 @@ def _with_result(step: ToolStep, message: ChatMessage) -> ToolStep:
     names = {call.id: call.name for call in step.calls}
     call_id = message.tool_call_id or ""
     if call_id not in names:
-        raise InputError("A message of the role tool belongs to no call before it.")
+        raise InputError(
+            "A message of the role tool belongs to no call before it. Correct its tool_call_id."
+        )
     result = ToolResult(call_id, names[call_id], message.only_text)
     return ToolStep(step.calls, (*step.results, result), step.text)
 

@@ -267,7 +267,7 @@ class ChatRequest(StrictBody):
         function = self.tool_choice.get("function")
         name = function.get("name") if isinstance(function, dict) else self.tool_choice.get("name")
         if name not in {tool.function.name for tool in self.tools or ()}:
-            raise InputError("tool_choice names none of the tools.")
+            raise InputError("tool_choice names none of the tools. Name one of them.")
         return str(name)
 
 

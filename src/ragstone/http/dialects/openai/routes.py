@@ -166,7 +166,7 @@ async def _embed(service: Service, body: EmbeddingRequest) -> dict[str, Any]:
     if body.dimensions not in (None, vectors.shape[1]):
         raise InputError(
             f"The model {name} makes vectors of {vectors.shape[1]} dimensions, "
-            f"not {body.dimensions}."
+            f"not {body.dimensions}. Leave dimensions out."
         )
     # No tokenizer is at hand for every model; this is the usual estimate.
     tokens = sum(-(-len(text) // CHARACTERS_PER_TOKEN) for text in body.input)

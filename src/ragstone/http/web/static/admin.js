@@ -1,5 +1,5 @@
 // Administration: everything here is also an address of the HTTP API, named in docs/web.md.
-import { html, copy, notify, page, save, update, useEffect, useLoaded, useState } from "./lib.js";
+import { html, copy, go, notify, page, save, update, useEffect, useLoaded, useState } from "./lib.js";
 import { call, enter, isAdmin, may, request, stream } from "./api.js";
 import { AuditView } from "./audit.js";
 import { PeopleView } from "./people.js";
@@ -24,6 +24,8 @@ export default function AdminPage() {
     .map(([title, parts]) => [title, parts.filter(([, , operation]) => !operation || may(operation))]);
   if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
   return html`<div class="sheet"><h1>${t("Admin")}</h1><div class="admin">
+    <label class="part"><span class="unseen">${t("Parts of the administration")}</span><select onChange=${(event) => go("admin", event.target.value)}>
+      ${groups.map(([title, parts]) => html`<optgroup key=${title} label=${title}>${parts.map(([name, label]) => html`<option value=${name} selected=${name === current}>${label}</option>`)}</optgroup>`)}</select></label>
     <nav aria-label=${t("Parts of the administration")}>${groups.map(([title, parts]) => html`<section key=${title}><h2>${title}</h2>
       ${parts.map(([name, label]) => html`<a key=${name} href=${`#/admin/${name}`} aria-current=${name === current ? "page" : null}>${label}</a>`)}</section>`)}</nav>
     <div><${View} key=${current} /></div></div></div>`;
@@ -36,15 +38,19 @@ function Health() {
   const overview = useLoaded(() => (may("overview") ? call("overview") : Promise.resolve(null)), []);
   const cache = useLoaded(() => (may("cache_figures") ? call("cache_figures") : Promise.resolve(null)), []);
   const emptied = () => tried(() => call("clear_cache"), (count) => { notify(t("{count} questions were removed from the cache.", { count })); cache.reload(); });
-  if (ready.error) return html`<${Failure} error=${ready.error} again=${ready.reload} />`;
-  const parts = Object.entries(ready.value?.checks || {});
-  return html`${ready.value && html`<${Attention} parts=${parts} failed=${overview.value?.failed} />`}<div class="tiles">
+  const others = useLoaded(() => Promise.all([request("/api/v1/jobs"), may("sources.list") ? call("sources.list") : [], may("webhooks.list_all") ? call("webhooks.list_all") : []]), []);
+  const failed = [ready, others].find((one) => one.error);
+  if (failed) return html`<${Failure} error=${failed.error} again=${failed.reload} />`;
+  // All at once: what comes one after another moves what is being read.
+  if (!ready.value || !others.value || [overview, cache].some((one) => one.busy && one.value === undefined)) return html`<${Busy} />`;
+  const parts = Object.entries(ready.value.checks);
+  return html`<${Attention} parts=${parts} failed=${overview.value?.failed} others=${others.value} /><div class="tiles">
     <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
       <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${t(CHECKS[name] ?? name)}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
       <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
     ${overview.value && html`<section class="card"><h2>${t("Data")}</h2><dl class="figures">
       ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
-        [t("Failed"), number(overview.value.failed)], [t("On disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+        [t("Failed"), number(overview.value.failed)], [t("On disk"), size(overview.value.disk_bytes)], [t("Answered by"), overview.value.answerer === "extractive" ? t("Sentences of the documents, without a chat model") : overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
     ${may("check_models") && html`<${ChatModels} />`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
@@ -55,20 +61,14 @@ function Health() {
 }
 
 // What an administrator should look at, each with the page where that is done.
-function Attention({ parts, failed }) {
-  const jobs = useLoaded(() => request("/api/v1/jobs"), []);
-  const sources = useLoaded(() => (may("sources.list") ? call("sources.list") : Promise.resolve([])), []);
-  const webhooks = useLoaded(() => (may("webhooks.list_all") ? call("webhooks.list_all") : Promise.resolve([])), []);
-  const error = jobs.error || sources.error || webhooks.error;
-  if (error) return html`<${Failure} error=${error} again=${() => { jobs.reload(); sources.reload(); webhooks.reload(); }} />`;
-  if (!jobs.value || !sources.value || !webhooks.value) return html`<${Busy} />`;
-  const broken = jobs.value.jobs.filter((one) => one.state === "failed").length;
+function Attention({ parts, failed, others: [{ jobs }, sources, webhooks] }) {
+  const broken = jobs.filter((one) => one.state === "failed").length;
   const found = [
     ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${t(CHECKS[name] ?? name)}: ${said}`, "overview"]),
     ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
     ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
-    ...sources.value.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs attention.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
-    ...webhooks.value.filter((one) => one.disabled_at || one.failing_since).map((one) => [one.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: one.url, reason: one.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: one.url, reason: one.error }), "overview"]),
+    ...sources.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs attention.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
+    ...webhooks.filter((one) => one.disabled_at || one.failing_since).map((one) => [one.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: one.url, reason: one.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: one.url, reason: one.error }), "overview"]),
   ];
   return html`<section class=${`callout ${found.length ? "bad" : ""}`}><${Icon} name=${found.length ? "warn" : "check"} /><div><h2>${found.length ? t("Needs attention") : t("Nothing needs attention.")}</h2>
     ${found.length > 0 && html`<ul class="plain">${found.map(([text, place]) => html`<li dir="auto">${place === "overview" ? text : html`<a href=${`#/${place}`}>${text}</a>`}</li>`)}</ul>`}</div></section>`;

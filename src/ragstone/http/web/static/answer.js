@@ -4,7 +4,7 @@ import { call, isAdmin, may } from "./api.js";
 import { Markdown } from "./formatted.js";
 import { Pictures } from "./pictures.js";
 import { Button, Icon } from "./ui.js";
-import { duration, percent, sentence, t, VERDICTS, when } from "./words.js";
+import { duration, legible, percent, sentence, t, VERDICTS, when } from "./words.js";
 
 const STAGES = {
   contextualize: "Resolving the follow-up",
@@ -130,7 +130,7 @@ function Refusal({ turn, sources }) {
     <h3><${Icon} name="warn" /><span dir="auto">${turn.text}</span></h3>
     ${sources.length > 0 && html`<h4>${t("Closest passages")}</h4><ol class="nearest">
       ${sources.slice(0, 3).map((one) => html`<li key=${one.number}><button type="button" class="passage" onClick=${() => openEvidence(one)}>
-        <strong dir="auto">${one.title || one.path}</strong><${Where} source=${one} />
+        <strong dir="auto">${legible(one.title || one.path)}</strong><${Where} source=${one} />
         <span class="snippet" dir="auto">${one.text.slice(0, 240)}</span></button></li>`)}</ol>`}
   </section>`;
 }
@@ -174,7 +174,7 @@ function Sources({ sources }) {
   const list = (some) => html`<ol class="sources">${some.map((one) => html`<li key=${one.number}>
     <button type="button" class="passage" onClick=${() => openEvidence(one)}>
       <span class="cite" aria-hidden="true">${one.number}</span>
-      <span><strong dir="auto">${one.title || one.path}</strong><${Where} source=${one} />
+      <span><strong dir="auto">${legible(one.title || one.path)}</strong><${Where} source=${one} />
       <span class="snippet" dir="auto">${one.text.slice(0, 200)}</span></span></button>
     <${Pictures} collection=${one.collection} document=${one.document_id} ids=${one.pictures} /></li>`)}</ol>`;
   return html`<section class="evidence-list"><h3>${t("Sources")}</h3>${list(cited)}
@@ -198,13 +198,11 @@ function print(event) {
 }
 
 function Actions({ turn, sources, onAsk, fixed }) {
-  const [done, setDone] = useState("");
-  const copied = async (text, name) => { await copy(text); setDone(name); setTimeout(() => setDone(""), 2000); };
-  const said = (name, label) => (done === name ? t("Copied") : label);
+  const copied = async (text) => { await copy(text); notify(t("Copied")); };
   return html`<div class="actions">
-    ${turn.text && html`<${Button} icon="copy" label=${said("plain", t("Copy"))} onClick=${() => copied(turn.text, "plain")} />
-    <${Button} icon="copy" label=${said("sources", t("Copy with sources"))} onClick=${() => copied(withSources(turn), "sources")} />`}
-    ${turn.text && html`<${Button} icon="print" label=${t("Print")} onClick=${print} />`}
+    ${turn.text && html`<${Button} icon="copy" label=${t("Copy")} onClick=${() => copied(turn.text)} />
+    <${Button} icon="documents" quiet label=${t("Copy with sources")} onClick=${() => copied(withSources(turn))} />`}
+    ${turn.text && html`<${Button} icon="print" quiet label=${t("Print")} onClick=${print} />`}
     ${!fixed && html`<${MoreActions} turn=${turn} sources=${sources} onAsk=${onAsk} />`}</div>`;
 }
 
@@ -217,11 +215,11 @@ function MoreActions({ turn, sources, onAsk }) {
       notify(t("Saved under Notes."));
     } catch (error) { notify(sentence(error), "bad"); }
   };
-  return html`${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
-      : html`<${Button} icon="again" label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
+  return html`${turn.cached ? html`<${Button} icon="again" quiet label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
+      : html`<${Button} icon="again" quiet label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
     ${turn.trace.length > 0 && html`<${Button} icon="why" label=${t("Why this answer?")} onClick=${() => go("why", turn.id)} />`}
     ${turn.answer && turn.room && may("notes.put") && html`<${Button} icon="notes" label=${t("Keep as a note")} disabled=${turn.noted} onClick=${keep} />`}
-    ${turn.answer?.finish === "stop" && sources.some((one) => one.cited) && isAdmin() && may("verified.put") && html`<${Button} icon="check" label=${t("Verify")} onClick=${async () => (await import("./verified.js")).verifyAnswer(turn, sources)} />`}
+    ${turn.answer?.finish === "stop" && sources.some((one) => one.cited) && isAdmin() && may("verified.put") && html`<${Button} icon="check" quiet label=${t("Verify")} onClick=${async () => (await import("./verified.js")).verifyAnswer(turn, sources)} />`}
     ${turn.answer && may("feedback.give") && html`<${Thumbs} turn=${turn} />`}`;
 }
 

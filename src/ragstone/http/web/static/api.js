@@ -25,7 +25,7 @@ export async function enter(given) {
   try {
     const session = await request("/local/operations");
     // Guests get an answer too, whatever they send: a key that is none makes nobody else of them.
-    if (given && !session.caller.key) throw new ApiError(t("This key is unknown here."), "unauthorized", false, 401);
+    if (given && !session.caller.key) throw new ApiError(t("This key is unknown here. Check it, or ask an administrator for a new one."), "unauthorized", false, 401);
     update({ session, signsIn: false });
   } catch (error) {
     if (given !== undefined) sessionStorage.setItem(KEY, before);
@@ -80,11 +80,15 @@ export async function request(path, options = {}) {
   return type.startsWith("application/json") ? response.json() : response.text();
 }
 
+// What a proxy answers in the place of the server.
+function unexplained(status) {
+  return t("The server answered with status {status}. Try again in a moment.", { status });
+}
+
 async function failure(response) {
   let said = {};
   try { said = (await response.json()).error || {}; } catch { /* A proxy says it in its own way. */ }
-  const message = said.message || `The server answered with status ${response.status}.`;
-  const error = new ApiError(message, said.code || "error", Boolean(said.retry), response.status);
+  const error = new ApiError(said.message || unexplained(response.status), said.code || "error", Boolean(said.retry), response.status);
   if (response.status === 401 && page.session) update({ signsIn: credential() ? error : true });
   return error;
 }
@@ -157,7 +161,7 @@ export function upload(file, sent, signal) {
       try { said = JSON.parse(xhr.responseText); } catch { said = {}; }
       if (xhr.status === 200) return resolve(said.file);
       const error = said.error || {};
-      return reject(new ApiError(error.message || `The server answered with status ${xhr.status}.`,
+      return reject(new ApiError(error.message || unexplained(xhr.status),
         error.code, error.retry, xhr.status));
     };
     xhr.onerror = () => reject(new ApiError("offline", "offline", true, 0));

@@ -8,7 +8,7 @@ import { DocumentView } from "./document.js";
 import { below, FolderChoice } from "./folders.js";
 import { AddSamples, areBeingAdded, QUESTIONS, RemoveSamples, useSamples } from "./samples.js";
 import { ask as askUser, Button, Busy, Choice, Failure, Icon } from "./ui.js";
-import { number, percent, sentence, t, VERDICTS, when } from "./words.js";
+import { legible, number, percent, sentence, t, VERDICTS, when } from "./words.js";
 
 export const LEVELS = ["basic", "standard", "enhanced", "maximum"];
 export const levelNames = () => [["basic", t("Fast")], ["standard", t("Standard")], ["enhanced", t("Thorough")], ["maximum", t("Most thorough")]];
@@ -316,6 +316,7 @@ const STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: 
 
 function Composer({ known }) {
   const field = useRef(null);
+  const [, redraw] = useState(null); // Of this field alone, as somebody types below hundreds of answers.
   const fit = () => { const one = field.current; one.style.height = "auto"; one.style.height = `${Math.min(one.scrollHeight, 200)}px`; };
   useLayoutEffect(fit, [talk.draft]);
   const send = (event) => { event?.preventDefault(); put(talk.draft); };
@@ -340,7 +341,7 @@ function Composer({ known }) {
       <${Button} icon="close" quiet label=${t("Ask about all documents")} onClick=${() => forNow("documents")([])} /></li></ul>`}
     <label class="unseen" for="question">${t("Your question")}</label>
     <textarea id="question" ref=${field} rows="1" dir="auto" maxlength="20000" autofocus placeholder=${t("Ask a question about your documents")}
-      value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; changed(); }} onKeyDown=${key}></textarea>
+      value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; redraw({}); }} onKeyDown=${key}></textarea>
     <div class="row">
       ${!may("collections") && html`<label class="field"><span>${t("Collection")}</span><input value=${talk.collection || "default"} maxlength="255" dir="auto"
         onChange=${(event) => choose("collection")(event.target.value.trim())} /></label>`}
@@ -381,10 +382,10 @@ export function Evidence({ source, said }) {
   const box = useRef(null);
   useEffect(() => { box.current.focus(); }, [source, said]);
   const close = () => update({ panel: null });
-  const name = source ? source.title || source.path : t("No source");
+  const name = source ? legible(source.title || source.path) : t("No source");
   return html`<aside class="panel" ref=${box} tabindex="-1" aria-label=${t("Evidence")} onKeyDown=${(event) => event.key === "Escape" && close()}>
     <${Edge} /><header><div><h2 dir="auto">${name}</h2>
-      ${source && html`<p class="where" dir="auto">${[source.path, source.page && t("Page {page}", { page: source.page }), ...(source.section || []).slice(-1)].filter(Boolean).join(" · ")}</p>`}</div>
+      ${source && html`<p class="where" dir="auto">${[legible(source.path), source.page && t("Page {page}", { page: source.page }), ...(source.section || []).slice(-1)].filter(Boolean).join(" · ")}</p>`}</div>
       <${Button} icon="close" quiet label=${t("Close")} onClick=${close} /></header>
     ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
       <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}

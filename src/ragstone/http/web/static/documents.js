@@ -7,7 +7,7 @@ import { FolderPath } from "./folders.js";
 import { AddSamples, RemoveSamples, useSamples } from "./samples.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
-import { duration, number, reasonFor, sentence, size, t, when } from "./words.js";
+import { duration, legible, number, reasonFor, sentence, size, t, when } from "./words.js";
 import { askAbout, brief, talk } from "./ask.js";
 
 // What people call the type of a file: its ending.
@@ -47,7 +47,7 @@ function Overview({ named }) {
   };
   if (collections.error) return html`<div class="sheet"><${Failure} error=${collections.error} again=${collections.reload} /></div>`;
   return html`<div class="sheet"><div class="row spread"><h1>${t("Documents")}</h1>
-      <div class="row"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
+      <div class="row low"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
       ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${() => setFolderReaders(current)} />`}
       <${RemoveSamples} collection=${current} paths=${samples} />
@@ -58,7 +58,7 @@ function Overview({ named }) {
     ${may("ingest") && html`<${Drop} collection=${current} empty=${collections.value && !summary?.documents} />`}
     ${(queue.files.length > 0 || queue.progress) && html`<${Queue} />`}
     <${Search} collection=${current} empty=${!summary?.documents} />
-    <${List} key=${current} collection=${current} summary=${summary} />
+    ${collections.value ? html`<${List} key=${current} collection=${current} summary=${summary} />` : html`<${Busy} />`}
   </div>`;
 }
 
@@ -115,7 +115,7 @@ function Queue() {
       ${!left.length && html`<${Button} icon="close" label=${t("Clear the list")} onClick=${clear} />`}</div></div>
     ${progress && html`<p class="dim">${phase(progress)}</p><${Bar} share=${share(progress)} />`}
     <ul>${shown.map((one) => html`<li key=${one.collection + one.path} class=${one.state}>
-      <span class="name" dir="auto">${one.path.slice(1)}</span>
+      <span class="name" dir="auto">${legible(one.path.slice(1))}</span>
       <span class="state">${t(FILE_STATES[one.state])}${one.state === "sending" ? ` ${Math.round(one.share * 100)} %` : ""}</span>
       ${one.reason && html`<span class="reason" dir="auto">${reasonFor(one.path, one.reason)}</span>`}
       ${one.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => again([one])} />`}</li>`)}</ul>
@@ -207,6 +207,7 @@ function List({ collection, summary }) {
   if (!found.value) return html`<${Busy} />`;
   const all = found.value;
   const narrowed = folder || Object.keys(having).length > 0;
+  if (!all.length && found.busy && !narrowed) return html`<${Busy} />`;
   if (!all.length && !narrowed) return html`<p class="dim">${t("There are no documents in this collection yet.")}</p>`;
   const low = wanted.toLowerCase();
   const some = all.filter((one) => (only === "all" || one.status === only) && `${one.title} ${one.path}`.toLowerCase().includes(low));
@@ -247,7 +248,7 @@ function List({ collection, summary }) {
       <th scope="col">${t("Passages")}</th><th scope="col">${t("Pages")}</th><th scope="col">${t("Size")}</th><th scope="col">${t("Changed")}</th></tr></thead>
     <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
       <td><input type="checkbox" aria-label=${t("Choose {title}", { title: one.title || one.path })} checked=${picked.has(one.path)} onChange=${(event) => pick(one.path, event.target.checked)} /></td>
-      <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(one.id)}`}>${one.title || one.path}</a><span class="path" dir="auto">${one.path}</span>
+      <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(one.id)}`}>${legible(one.title || one.path)}</a><span class="path" dir="auto">${legible(one.path)}</span>
         ${one.error && html`<span class="bad" dir="auto">${reasonFor(one.path, one.error)}</span>`}</td>
       <td><span class=${`badge ${{ ready: "high", failed: "low" }[one.status] || "medium"}`}>${t(STATES[one.status])}</span></td>
       <td class="figure">${number(one.chunks)}</td><td class="figure">${one.pages ? number(one.pages) : ""}</td><td class="figure">${size(one.size)}</td><td class="figure">${one.modified ? when(one.modified) : ""}</td></tr>`)}</tbody></table></div>
@@ -302,12 +303,12 @@ function OneDocument({ collection, id }) {
   const spans = to > from ? [{ start: from, end: to }] : [];
   const at = Number(/^page=(\d+)$/.exec(page.route[4] || "")?.[1]) || undefined;
   return html`<div class="sheet"><p><a href=${`#/documents/${encodeURIComponent(collection)}`}>${collection}</a></p>
-    <div class="row spread"><h1 dir="auto">${document.title || document.path}</h1>
+    <div class="row spread"><h1 dir="auto">${legible(document.title || document.path)}</h1>
       <div class="row"><${Button} icon="ask" kind="primary" label=${t("Ask about this document")} onClick=${() => askAbout(collection, [document.path])} />
       <${Button} icon="documents" label=${t("Brief me")} onClick=${() => brief(collection, [document.path])} />
       ${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
-    <p class="dim" dir="auto">${[document.path, kindOf(document), size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
+    <p class="dim" dir="auto">${[legible(document.path), kindOf(document), size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
     ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${reasonFor(document.path, document.error)}</div></div>`}
     <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`

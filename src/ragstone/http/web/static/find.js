@@ -3,7 +3,7 @@ import { html, useState } from "./lib.js";
 import { Button } from "./ui.js";
 import { number, t } from "./words.js";
 
-// `matches` is {current, total}, null where nothing was looked for. `onFind(words, step)` looks: step is 0 for new words,
+// `matches` is {current, total, pending}, null where nothing was looked for, `pending` while more may be found. `onFind(words, step)` looks: step is 0 for new words,
 // else 1 or -1; `onEnd` takes the marks of the matches away.
 export function FindField({ matches, onFind, onEnd }) {
   const [words, setWords] = useState("");
@@ -23,5 +23,5 @@ export function FindField({ matches, onFind, onEnd }) {
   return html`<span class="finding" role="search"><input type="search" dir="auto" value=${words} placeholder=${t("Find in the document")} aria-label=${t("Find in the document")}
       onInput=${typed} onKeyDown=${pressed} />
     <${Button} icon="search" quiet label=${t("Next match")} disabled=${!words.trim()} onClick=${() => go(1)} />
-    ${asked && matches && html`<span role="status">${matches.total ? t("{current} of {total}", { current: number(matches.current), total: number(matches.total) }) : t("No match")}</span>`}</span>`;
+    ${asked && matches && html`<span role="status">${matches.total ? t("{current} of {total}", { current: number(matches.current), total: number(matches.total) }) : matches.pending ? `${t("Searching")}…` : t("No match")}</span>`}</span>`;
 }

@@ -49,6 +49,15 @@ addEventListener("keydown", (event) => {
   document.querySelector(".top .button").focus();
 });
 
+// A click elsewhere or Escape closes the menu of a conversation.
+function closeMenus(event) {
+  for (const menu of document.querySelectorAll(".menu[open]")) {
+    if (event.key === "Escape" && menu.contains(document.activeElement)) menu.firstElementChild.focus();
+    if (event.key === "Escape" || (!event.key && !menu.contains(event.target))) menu.open = false;
+  }
+}
+for (const name of ["click", "keydown"]) addEventListener(name, closeMenus);
+
 function Brand() {
   return html`<a class="brand" href="#/ask"><img src="web/icon.svg" alt="" width="28" height="28" /><span>Ragstone</span></a>`;
 }
@@ -73,11 +82,12 @@ function Foot() {
       <${Choice} label=${t("Language")} value=${language} options=${Object.entries(LANGUAGES)} onChange=${async (name) => { await speak(name); update({}); }} />
       <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("Same as system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
     ${may("quotas.mine") && html`<${OwnQuota} asked=${page.rooms} />`}
-    <p class="who"><span>${isPerson() ? html`<a href="#/account" title=${t("Your account")}>${principal.user}</a>` : principal.user || t("Guest")} · ${t(ROLES[role])}</span>
+    <p class="who"><span>${isPerson() ? html`<a href="#/account" title=${t("Your account")}>${principal.user}</a>` : principal.user === GUEST ? t("Guest") : principal.user || t("Key")} · ${t(ROLES[role])}</span>
       ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${() => leave().catch((error) => notify(sentence(error), "bad"))} />`
         : html`<${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}</p></footer>`;
 }
 
+const GUEST = "guest"; // The user of whoever shows no credential.
 const ROLES = { reader: "read only", editor: "Editor", admin: "Administrator" };
 
 function SignIn() {
@@ -139,6 +149,7 @@ async function start() {
   } catch (failure) { update(failure.status === 401 ? { signsIn: given || credential() ? failure : true } : { failure }); }
 }
 
+LATER[route()[0]]?.().catch(() => { /* Tried again, and said, when the page is drawn. */ }); // While the server says who asks.
 wear(remembered("theme", "auto"));
 addEventListener("hashchange", () => { if (location.hash.startsWith("#invitation=")) start(); update({ route: route() }); });
 await speak(preferred()).catch(() => speak("en"));

@@ -5,7 +5,7 @@ import { FindField } from "./find.js";
 import { Busy, Button } from "./ui.js";
 import { number, t } from "./words.js";
 import { AnnotationMode, getDocument, GlobalWorkerOptions, PDFDataRangeTransport } from "./vendor/pdf.js";
-import { EventBus, PDFFindController, PDFLinkService, PDFViewer } from "./vendor/pdf.viewer.js";
+import { EventBus, FindState, PDFFindController, PDFLinkService, PDFViewer } from "./vendor/pdf.viewer.js";
 
 GlobalWorkerOptions.workerSrc = "/web/vendor/pdf.worker.js";
 const PART = 1_000_000; // Bytes that are fetched at a time: pages that nobody looks at are not.
@@ -77,8 +77,8 @@ export function PdfPages({ collection, path, page, marks, current, onMissing }) 
       eventBus.on("pagechanging", ({ pageNumber }) => setAt(pageNumber));
       eventBus.on("pagerendered", draw);
       eventBus.on("textlayerrendered", draw);
-      eventBus.on("updatefindmatchescount", ({ matchesCount }) => setMatches(matchesCount));
-      eventBus.on("updatefindcontrolstate", ({ matchesCount }) => setMatches(matchesCount));
+      eventBus.on("updatefindmatchescount", ({ matchesCount }) => setMatches({ ...matchesCount, pending: true }));
+      eventBus.on("updatefindcontrolstate", ({ state: found, matchesCount }) => setMatches({ ...matchesCount, pending: found !== FindState.NOT_FOUND }));
       viewer.setDocument(pdf);
       linkService.setDocument(pdf);
       const resized = new ResizeObserver(() => { if (viewer.currentScaleValue === "page-width") viewer.currentScaleValue = "page-width"; });
@@ -173,22 +173,41 @@ function cutToWords(drawn, line, width, height) {
   return { ...line, left: (left - paper.left) * scale.x, right: (right - paper.left) * scale.x };
 }
 
-// Small pictures of the pages: those on the screen are drawn, the others let go.
+const ROW = 168; // Pixels of a small picture with its number.
+
+// Small pictures of the pages: of thousands, only those on the screen and a few around them are in the page.
 function Thumbnails({ pdf, at, onChoose }) {
   const box = useRef(null);
+  const [{ first, shown }, setPart] = useState({ first: 0, shown: 0 });
+  const look = () => {
+    const { scrollTop, clientHeight } = box.current;
+    const from = Math.max(0, Math.floor(scrollTop / ROW) - 2);
+    setPart({ first: from, shown: Math.min(pdf.numPages - from, Math.ceil(clientHeight / ROW) + 5) });
+  };
   useEffect(() => {
-    const drawn = new IntersectionObserver((entries) => entries.forEach(async ({ target, isIntersecting }) => {
-      if (!isIntersecting) { target.width = 0; return; }
-      const page = await pdf.getPage(Number(target.dataset.page));
-      const viewport = page.getViewport({ scale: 120 / page.getViewport({ scale: 1 }).width });
-      Object.assign(target, { width: viewport.width, height: viewport.height });
-      await page.render({ canvas: target, viewport }).promise;
-    }), { root: box.current, rootMargin: "200px" });
-    box.current.querySelectorAll("canvas").forEach((canvas) => drawn.observe(canvas));
-    return () => drawn.disconnect();
-  }, [pdf]);
-  useEffect(() => { box.current.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" }); }, [at]);
-  return html`<ol class="strip" ref=${box} aria-label=${t("Small pictures of the pages")}>${Array.from({ length: pdf.numPages }, (_, index) => html`<li key=${index}>
-    <button type="button" aria-label=${t("Page {page}", { page: number(index + 1) })} aria-current=${String(index + 1 === at)} onClick=${() => onChoose(index + 1)}>
-      <canvas data-page=${index + 1} width="0"></canvas><span aria-hidden="true">${number(index + 1)}</span></button></li>`)}</ol>`;
+    const { scrollTop, clientHeight } = box.current, top = (at - 1) * ROW;
+    if (top < scrollTop || top + ROW > scrollTop + clientHeight) box.current.scrollTop = top - (clientHeight - ROW) / 2;
+    look();
+  }, [at]);
+  return html`<div class="strip" ref=${box} onScroll=${look}><ol aria-label=${t("Small pictures of the pages")}
+    style=${{ paddingTop: `${first * ROW}px`, paddingBottom: `${(pdf.numPages - first - shown) * ROW}px` }}>
+    ${Array.from({ length: shown }, (_, index) => first + index + 1).map((page) => html`<${Thumbnail} key=${page} pdf=${pdf} page=${page} current=${page === at} onChoose=${onChoose} />`)}</ol></div>`;
+}
+
+function Thumbnail({ pdf, page, current, onChoose }) {
+  const canvas = useRef(null);
+  const draw = async () => {
+    const drawn = await pdf.getPage(page);
+    const viewport = drawn.getViewport({ scale: 120 / drawn.getViewport({ scale: 1 }).width });
+    if (!canvas.current) return;
+    Object.assign(canvas.current, { width: viewport.width, height: viewport.height });
+    await drawn.render({ canvas: canvas.current, viewport }).promise;
+  };
+  useEffect(() => {
+    const timer = setTimeout(draw, 100); // Not those that are only scrolled past.
+    return () => clearTimeout(timer);
+  }, []);
+  return html`<li aria-setsize=${pdf.numPages} aria-posinset=${page} style=${{ height: `${ROW}px` }}>
+    <button type="button" aria-label=${t("Page {page}", { page: number(page) })} aria-current=${String(current)} onClick=${() => onChoose(page)}>
+      <canvas ref=${canvas} width="0"></canvas><span aria-hidden="true">${number(page)}</span></button></li>`;
 }

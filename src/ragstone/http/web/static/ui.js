@@ -47,7 +47,7 @@ export function Icon({ name }) {
 export function Button({ icon, label, quiet, kind = "", ...rest }) {
   const shown = quiet ? null : html`<span>${label}</span>`;
   return html`<button type="button" class=${`button ${kind} ${quiet ? "quiet" : ""}`}
-    aria-label=${quiet ? label : null} title=${quiet ? label : null} ...${rest}>
+    aria-label=${quiet ? label : null} title=${icon ? label : null} ...${rest}>
     ${icon && html`<${Icon} name=${icon} />`}${shown}</button>`;
 }
 

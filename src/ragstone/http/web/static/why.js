@@ -3,7 +3,7 @@
 import { html, go, page, useLoaded, useState } from "./lib.js";
 import { call, isAdmin, principal, request } from "./api.js";
 import { stageName } from "./answer.js";
-import { Markdown } from "./markdown.js";
+import { Markdown } from "./formatted.js";
 import { follow, levelNames, newTurn, talk } from "./ask.js";
 import { why as reasonOf } from "./evaluate.js";
 import { Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";

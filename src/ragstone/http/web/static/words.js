@@ -67,7 +67,7 @@ export function when(seconds) {
 }
 
 export function duration(seconds) {
-  if (seconds < 0.01) return asWritten(`${number(seconds * 1000, 1)} ms`);
+  if (seconds < 0.01) return asWritten(`${number(Math.max(seconds * 1000, 0.1), 1)} ms`);
   if (seconds < 1) return asWritten(`${number(seconds * 1000)} ms`);
   return asWritten(seconds < 90 ? `${number(seconds, 1)} s` : `${number(seconds / 60, 1)} min`);
 }
@@ -84,11 +84,24 @@ export function size(bytes) {
   return format(Intl.NumberFormat, { style: "unit", unit, unitDisplay, maximumFractionDigits: 1 }, bytes / by);
 }
 
+// What the server says of these is for people at a command line.
+const GONE = {
+  unknown_collection: "There is no such collection, or you may not read it. Choose another one.",
+  unknown_document: "This document is not here any more, or you may not read it. Choose another one under Documents.",
+  unknown_room: "This conversation is not here any more. Choose another one, or ask a new question.",
+};
+
 // What an error says to a person; the server's sentences are in English.
 export function sentence(error) {
+  if (GONE[error.code]) return t(GONE[error.code]);
   if (error.code === "offline") return t("The server does not answer. Is it running?");
   if (error.code === "lost") return t("The connection was lost in the middle of the answer.");
   return error.message || String(error);
+}
+
+// A name without the characters that turn its letters round, which make an ending look like another.
+export function legible(name) {
+  return name.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
 // Why a file failed, without its name, which stands before it.
