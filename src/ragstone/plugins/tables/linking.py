@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from itertools import combinations
 from typing import Literal
@@ -29,6 +30,7 @@ from ragstone.retrieve.typed_table import TypedTable, without_humps
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Codes = NDArray[np.int_]
 
 MAX_VALUES, MAX_TABLE_VALUES = 100, 250
 """Values of a column, and of a table, that are compared by their vectors."""
@@ -130,10 +132,11 @@ class TableIndex:
         self.values = [Counter(v for v in column if v is not None) for column in cells]
         self.flags = [_read_flags(values) for values in self.values]
         self.figures = [
-            np.array([float(v) if isinstance(v, Decimal) else np.nan for v in column])
-            if table.columns[place].type == "number" else np.empty(0)
+            np.array([_read_figure(value) for value in column])
+            if table.columns[place].type != "text" else np.empty(0)
             for place, column in enumerate(cells)
         ]  # fmt: skip
+        self.cells = cells
         self.titles = [humanize_name(title) for title in (*table.names, *table.titles)]
         self.by_word: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
         self.compared: list[tuple[int, str]] = []
@@ -157,7 +160,27 @@ class TableIndex:
     def select(self, condition: Condition) -> Mask:
         """Which rows a condition holds for."""
         place = self.table.place(condition.column)
-        return np.array([condition.holds(row.values[place]) for row in self.table.rows], np.bool_)
+        holds = {value: condition.holds(value) for value in (*self.values[place], None)}
+        return np.array([holds[value] for value in self.cells[place]], np.bool_)
+
+    def number_groups(self, place: int) -> tuple[list[str], Codes]:
+        """The values of a column, of dates the years, and for each row the number of its own, -1
+        for none."""
+        numbers: dict[str, int] = {}
+        codes = {
+            value: numbers.setdefault(
+                str(value.year if isinstance(value, date) else value), len(numbers)
+            )
+            for value in self.values[place]
+        }
+        return list(numbers), np.array([codes.get(value, -1) for value in self.cells[place]])  # type: ignore[arg-type]
+
+
+def _read_figure(value: Value | None) -> float:
+    """A number, or a date as the number of its day."""
+    if isinstance(value, date):
+        return float(value.toordinal())
+    return float(value) if isinstance(value, Decimal) else np.nan
 
 
 def humanize_name(name: str) -> str:

@@ -147,11 +147,12 @@ def _find_months(words: Sequence[str]) -> Iterator[tuple[int, int]]:
     for place, word in enumerate(words):
         if word[0].isdigit():
             continue
-        around = (
-            words[place : place + 1],
-            words[place : place + 2],
-            words[max(place - 1, 0) : place + 1],
-        )
+        before, behind = words[max(place - 1, 0) : place], words[place + 1 : place + 2]
+        around = [[word]] + [
+            text
+            for beside, text in ((before, [*before, word]), (behind, [word, *behind]))
+            if beside and beside[0][0].isdigit()
+        ]
         months = [q for text in around for q in quantities(_join(text)) if q.unit == "month"]
         if months:
             yield place, int(min(months[0].values))

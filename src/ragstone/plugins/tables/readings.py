@@ -7,7 +7,6 @@ words are linked to, each with its outcome and with numbers that tell how well i
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import reduce
 from itertools import combinations
 from math import log
@@ -97,6 +96,9 @@ class Readings:
             n for n in ranked
             if types[n] == "text" and len(index.values[n]) < max(2, 0.9 * len(index.table.rows))
         ][:GROUPS]  # fmt: skip
+        self._years = [n for n in self._numbers if index.table.columns[n].years][:1]
+        grouped = (*self._groups, *self._dates[:1], *self._years)
+        self._codes = {place: index.number_groups(place) for place in grouped}
         self._negations = negations(question.text) + len(_EXCLUDING.findall(question.text))
         self._limits = (1, *sorted({
             int(number.value) for number in question.numbers
@@ -160,19 +162,15 @@ class Readings:
             yield self._reading("sum", links, ("figure", total), count, measure=name)
             yield self._reading("average", links, ("figure", mean), count, measure=name)
         for place in (*self._numbers[:MEASURES], *self._dates[:2]):
-            filled = [
-                (value, n)
-                for n in np.flatnonzero(mask).tolist()
-                if (value := self._table.rows[n].values[place]) is not None
-            ]
+            figures = self._index.figures[place]
+            filled = np.flatnonzero(mask & ~np.isnan(figures))
             for operation in EXTREMES:
-                ordered = sorted(filled, reverse=operation == "most", key=lambda item: item[0])
+                signed = -figures if operation == "most" else figures
                 for limit in self._limits:
-                    if len(ordered) < limit:
+                    if len(filled) < limit:
                         continue
-                    last = ordered[limit - 1][0]
-                    chosen = {n for n, item in enumerate(ordered) if n < limit or item[0] == last}
-                    rows = tuple(sorted(ordered[n][1] for n in chosen))
+                    last = np.partition(signed[filled], limit - 1)[limit - 1]
+                    rows = tuple(filled[signed[filled] <= last].tolist())
                     if len(rows) <= limit + MAX_TIES:
                         yield self._reading(
                             operation, links, ("rows", rows), count, len(rows),
@@ -180,46 +178,39 @@ class Readings:
                         )  # fmt: skip
 
     def _read_groups(self, links: tuple[Link, ...], mask: Mask) -> Iterator[Reading]:
-        years = [n for n in self._numbers if self._table.columns[n].years][:1]
-        rows = np.flatnonzero(mask).tolist()
-        for place in (*self._groups, *self._dates[:1], *years):
+        count = int(mask.sum())
+        for place in (*self._groups, *self._dates[:1], *self._years):
+            names, codes = self._codes[place]
             for measure in (None, *(n for n in self._numbers[:1] if n != place)):
-                totals = self._total_groups(rows, place, measure)
-                if len(totals) < 2:
-                    continue
-                ends: tuple[tuple[Operation, float], ...] = (
-                    ("commonest", max(totals.values())), ("rarest", min(totals.values())),
-                )  # fmt: skip
-                for operation, end in ends:
-                    best = [key for key, total in totals.items() if total == end]
-                    if len(best) == 1:
+                totals = self._total_groups(mask, place, measure)
+                sides: tuple[tuple[Operation, Floats], ...]
+                sides = (("commonest", -totals), ("rarest", totals))
+                for operation, totalled in sides:
+                    best = np.flatnonzero(totalled == np.nanmin(totalled, initial=np.inf))
+                    if len(best) == 1 and (~np.isnan(totals)).sum() > 1:
                         yield self._reading(
-                            operation, links, ("values", (str(best[0]),)), len(rows),
+                            operation, links, ("values", (names[best[0]],)), count,
                             measure="" if measure is None else self._name(measure),
                             group=self._name(place),
                         )  # fmt: skip
         for place in self._groups:
-            values = self._list_values(place, rows)
-            if 1 < len(values) <= MAX_LISTED:
-                yield self._reading("values", links, ("values", values), len(rows), len(values),
+            names, codes = self._codes[place]
+            seen = np.unique(codes[mask & (codes >= 0)])
+            if 1 < len(seen) <= MAX_LISTED:
+                values = tuple(names[n] for n in seen)
+                yield self._reading("values", links, ("values", values), count, len(values),
                                     measure=self._name(place))  # fmt: skip
 
-    def _total_groups(
-        self, rows: Sequence[int], place: int, measure: int | None
-    ) -> dict[object, float]:
-        """How many rows each value of a column has, of dates each year, or the sum of a measure."""
-        totals: dict[object, float] = {}
-        for row in rows:
-            value = self._table.rows[row].values[place]
-            key = value.year if isinstance(value, date) else value
-            worth = 1.0 if measure is None else self._index.figures[measure][row]
-            if key is not None and not np.isnan(worth):
-                totals[key] = totals.get(key, 0.0) + worth
-        return totals
-
-    def _list_values(self, place: int, rows: Sequence[int]) -> tuple[str, ...]:
-        cells = [self._table.rows[n].cells[place] for n in rows]
-        return tuple(dict.fromkeys(cell for cell in cells if cell))
+    def _total_groups(self, mask: Mask, place: int, measure: int | None) -> Floats:
+        """How many rows each value of a column has, of dates each year, or their sum of a measure;
+        NaN for those without."""
+        names, codes = self._codes[place]
+        chosen = mask & (codes >= 0)
+        worth = np.ones(len(codes)) if measure is None else self._index.figures[measure]
+        chosen &= ~np.isnan(worth)
+        counts = np.bincount(codes[chosen], minlength=len(names))
+        totals = np.bincount(codes[chosen], worth[chosen], len(names))
+        return np.where(counts > 0, totals, np.nan)
 
     def _read_cells(self, links: tuple[Link, ...], mask: Mask) -> Iterator[Reading]:
         rows = np.flatnonzero(mask).tolist()
