@@ -35,13 +35,13 @@ from ragstone.plugins.tables.linking import Floats, Linker, TableIndex, list_tex
 from ragstone.plugins.tables.question_text import read_question_text
 from ragstone.plugins.tables.reading_choice import (
     CLASSES,
-    Choice,
+    LikelyReading,
     question_numbers,
     rank_readings,
     read_operations,
     right_numbers,
 )
-from ragstone.plugins.tables.readings import Reading, Readings
+from ragstone.plugins.tables.readings import Readings, TableReading
 from ragstone.plugins.tables.saying import describe_reading
 from ragstone.reader.local import LocalReader
 from ragstone.retrieve.typed_table import read_tables
@@ -69,7 +69,7 @@ class Read:
     """A question with its readings, their features, and which of them are right."""
 
     question: Question
-    readings: list[Reading]
+    readings: list[TableReading]
     features: Floats
     right: np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -238,7 +238,7 @@ class Trainer:
         text = read_question_text(question["question"])
         [numbers] = self.numbers([question["question"]])
         operations = read_operations(numbers, weights)
-        found, features, right = list[Reading](), list[Floats](), list[bool]()
+        found, features, right = list[TableReading](), list[Floats](), list[bool]()
         for name in (question["table"], *others):
             index = self.index(name)
             if index is None:
@@ -253,7 +253,7 @@ class Trainer:
         return Read(question, found, np.concatenate(features), np.array(right, np.bool_))
 
 
-def is_right(question: Question, reading: Reading, index: TableIndex) -> bool:
+def is_right(question: Question, reading: TableReading, index: TableIndex) -> bool:
     """Whether a reading comes to what the question's query does."""
     if question["refuse"]:
         return False
@@ -280,14 +280,14 @@ def _plain(value: object) -> str:
         return str(value).strip().casefold()
 
 
-def rank(item: Read, weights: Floats) -> list[Choice]:
+def rank(item: Read, weights: Floats) -> list[LikelyReading]:
     scores = item.features @ weights[:-1] if item.readings else np.empty(0)
     return rank_readings(item.readings, scores, float(weights[-1]))
 
 
 def best_rows(
     items: Sequence[Read], weights: Floats, reader: LocalReader, loop: asyncio.AbstractEventLoop
-) -> list[tuple[Question, Choice, bool, Floats]]:
+) -> list[tuple[Question, LikelyReading, bool, Floats]]:
     """The likeliest reading of each question by both, whether it is right, and its numbers."""
     found = []
     for item in items:
@@ -346,13 +346,13 @@ def main() -> None:
 
 
 def _report(
-    name: str, questions: Sequence[Question], rows: Sequence[tuple[Question, Choice, bool, Floats]],
-    weights: Floats,
+    name: str, questions: Sequence[Question],
+    rows: Sequence[tuple[Question, LikelyReading, bool, Floats]], weights: Floats,
 ) -> None:  # fmt: skip
     """Print how many questions are answered and how many of these rightly, by the bound from which
     the likeliest is given; what is not computed is left to search."""
     answerable = sum(not question["refuse"] for question in questions)
-    best: dict[str, tuple[float, Choice, bool]] = {}
+    best: dict[str, tuple[float, LikelyReading, bool]] = {}
     for question, choice, is_so, numbers in rows:
         likely = float(1 / (1 + np.exp(-numbers @ weights)))
         key = f"{question['table']} {question['question']}"

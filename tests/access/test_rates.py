@@ -113,7 +113,7 @@ async def test_given_a_lost_redis_then_each_counts_for_itself_and_says_so_once(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with redis_server(tmp_path) as server:
-        rates = SharedRates(server.url, "", rest=0, clock=clock)
+        rates = SharedRates(server.url, rest=0, clock=clock)
         assert (await rates.take("a", 3)).remaining == 2
         server.kill()
         assert [bool((await rates.take("a", 3)).wait) for _ in range(4)] == [False] * 3 + [True]

@@ -63,9 +63,9 @@ def test_given_tools_when_pruned_then_question_and_answer_stay() -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ("{", "not valid JSON"),
-        (b"\xff", "not valid JSON"),
-        ("[" * 100_000, "not valid JSON"),
+        ("{", "as JSON"),
+        (b"\xff", "as JSON"),
+        ("[" * 100_000, "as JSON"),
         ([], "the block"),
         ({"version": "v2"}, "version"),
         ({"status": "gone"}, "status"),
@@ -75,7 +75,7 @@ def test_given_tools_when_pruned_then_question_and_answer_stay() -> None:
     ],
 )
 def test_given_no_block_then_the_error_says_where(data: Any, says: str) -> None:
-    with pytest.raises(InvalidBlock, match="not a conversation block") as raised:
+    with pytest.raises(InvalidBlock, match="Not a valid conversation block") as raised:
         load_turn(data)
     assert says in raised.value.message
 

@@ -238,7 +238,7 @@ async def test_what_cannot_be_verified_is_refused_in_a_sentence(house: Ragstone)
         await service.put(GUEST, "default", "So. [3]", ["Why?"], place)
     with pytest.raises(InputError, match="expired already"):
         await service.put(GUEST, "default", "So.", ["Why?"], place, expires_at=5.0)
-    with pytest.raises(InputError, match="some text"):
+    with pytest.raises(InputError, match="write an answer and a question"):
         await service.put(GUEST, "default", "So.", ["  "], place)
     with pytest.raises(UnknownDocument):  # It is there, but not for a guest.
         await service.put(GUEST, "default", "So.", ["Why?"], [SourcePlace("/hr.md")])

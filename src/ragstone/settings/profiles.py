@@ -22,7 +22,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
     "chat_core": {
         "llm.temperature": 0.2,
         "llm.max_tokens": 10_000,
-        "llm.decides": ("intent", "faq", "sentences"),
+        "llm.decides": ["intent", "faq", "sentences"],
         "llm.fallback": "none",
         "cache.default_ttl_seconds": 900.0,
         "stages.recall.external": True,

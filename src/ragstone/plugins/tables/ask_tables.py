@@ -34,7 +34,11 @@ from ragstone.plugins.tables.computation import (
 )
 from ragstone.plugins.tables.plain_queries import PlainQueries
 from ragstone.plugins.tables.queries import QueryResult, TableQueries
-from ragstone.plugins.tables.reading_choice import asks_of_rows, choose_reading
+from ragstone.plugins.tables.reading_choice import (
+    MIN_ASKED,
+    choose_reading,
+    weigh_rows,
+)
 from ragstone.plugins.tables.sandbox import own_sandbox
 from ragstone.plugins.tables.saying import SHOWN, describe_computation, record, sentence
 from ragstone.plugins.tables.table_question import TableQuestion
@@ -117,8 +121,9 @@ class Tables(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if why := _skip_reason(turn):
             return Step(turn, "skipped", why)
-        of_rows = await asks_of_rows(turn.question, adapters.embedders.multilingual())
-        if not of_rows and not asks_of_cells(turn.question):
+        likely = await weigh_rows(turn.question, adapters.embedders.multilingual())
+        of_rows, of_cells = likely >= MIN_ASKED, asks_of_cells(turn.question)
+        if not of_rows and not of_cells:
             return Step(turn, "skipped", "nothing is counted, added up, compared or filtered")
         documents = await _read_documents(turn, adapters, self.documents, self.chunks)
         left_out = "; ".join(document.why for document in documents if document.why)
@@ -128,7 +133,9 @@ class Tables(Stage):
         # Other questions are about cells, for which no columns are typed, unless a model may ask.
         if of_rows or (self.asks_model and adapters.completer):
             tables = [table for table, _ in await _type_tables(documents)]
-        attempt = await self._attempt(turn, adapters, documents, tables, of_rows)
+        attempt = await _answer(turn, adapters, documents, tables if of_rows else ())
+        if attempt.reply is None and self.asks_model and (attempt.computes or of_cells):
+            attempt = await _by_model(turn, adapters, tables, attempt)
         turn, reply = replace(turn, usage=turn.usage + attempt.usage), attempt.reply
         if reply is None:
             why = "; ".join(filter(None, (attempt.why, left_out)))
@@ -141,27 +148,6 @@ class Tables(Stage):
             if document.chunks and document.chunks[0].document_id == of
         )  # fmt: skip
         return await self._said(turn, reply, chunks, emit)
-
-    async def _attempt(
-        self,
-        turn: Turn,
-        adapters: Adapters,
-        documents: Sequence[_ReadDocument],
-        tables: Sequence[TypedTable],
-        of_rows: bool,
-    ) -> _Attempt:
-        """The answer of whoever is sure first, or why nobody is."""
-        attempt = _Attempt(why="the tables that were found name no columns")
-        try:
-            if reply := await asyncio.to_thread(_by_cells, turn, documents):
-                return _Attempt(reply)
-            if tables and of_rows:
-                attempt = await _by_rows(turn, adapters, tables)
-            if attempt.reply is None and tables and self.asks_model:
-                attempt = await _by_model(turn, adapters, tables, attempt)
-        except (QueryRefused, ModelUnavailable, Busy) as error:
-            return replace(attempt, why=f"the query was refused: {error.message}")
-        return attempt
 
     async def _refuse(self, turn: Turn, emit: Emit, why: str) -> Step:
         """Refuse: what has to be computed over rows, none of them says."""
@@ -280,6 +266,23 @@ def has_table(chunk: Chunk) -> bool:
     return any(block.kind == "table" for block in chunk.blocks)
 
 
+async def _answer(
+    turn: Turn,
+    adapters: Adapters,
+    documents: Sequence[_ReadDocument],
+    tables: Sequence[TypedTable],
+) -> _Attempt:
+    """What is surely asked of cells, or else of rows of the tables."""
+    if reply := await asyncio.to_thread(_by_cells, turn, documents):
+        return _Attempt(reply)
+    if not tables:
+        return _Attempt(why="the tables that were found name no columns")
+    try:
+        return await _by_rows(turn, adapters, tables)
+    except QueryRefused as error:
+        return _Attempt(why=f"the query was refused: {error.message}")
+
+
 async def _by_rows(turn: Turn, adapters: Adapters, tables: Sequence[TypedTable]) -> _Attempt:
     """What that which is surely asked of a table's rows comes to."""
     read = await choose_reading(
@@ -373,13 +376,16 @@ async def _by_model(
 ) -> _Attempt:
     """The answer that a query of the chat model gives."""
     model = adapters.completer
-    if model is None:
+    if model is None or not tables:
         return before
     if own_sandbox(adapters) is None:
         needed = "queries of a chat model need DuckDB: pip install 'ragstone[tables]'"
         return replace(before, why=f"{before.why}; {needed}")
     seen = [(table, number_rows(table)) for table in tables[:5]]
-    wanted, usage = await ask_model(turn, adapters, model, seen)
+    try:
+        wanted, usage = await ask_model(turn, adapters, model, seen)
+    except (ModelUnavailable, Busy) as error:
+        return replace(before, why=f"the query was refused: {error.message}")
     if wanted is None:
         return _Attempt(why=f"{model.name} sees nothing to compute", usage=usage)
     try:

@@ -16,7 +16,7 @@ from ragstone.core.answer import log_odds, probability
 from ragstone.language.language import detect
 from ragstone.plugins.tables.linking import Floats, Linker, TableIndex, list_texts
 from ragstone.plugins.tables.question_text import QuestionText, read_question_text
-from ragstone.plugins.tables.readings import Outcome, Reading, Readings
+from ragstone.plugins.tables.readings import Outcome, Readings, TableReading
 from ragstone.plugins.tables.saying import describe_reading
 from ragstone.plugins.tables.table_question import OPERATIONS
 from ragstone.ports import AnswerJudge, Embedder
@@ -63,10 +63,10 @@ class ReadingWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LikelyReading:
     """A reading, and how likely what it comes to is what is asked."""
 
-    reading: Reading
+    reading: TableReading
     likelihood: float
 
 
@@ -84,16 +84,16 @@ class TableChoice:
     """What a question surely asks of the rows of a table, None where that is not clear; `computes`
     says whether it surely asks for what no single row tells."""
 
-    choice: Choice | None
+    choice: LikelyReading | None
     computes: bool
 
 
-async def asks_of_rows(question: str, embedder: Embedder) -> bool:
-    """Whether a question may ask for something that is computed over rows."""
+async def weigh_rows(question: str, embedder: Embedder) -> float:
+    """How likely a question asks for something that is computed over rows."""
     [vector] = await embedder.embed_queries([question])
     numbers = question_numbers(question, np.asarray(vector, np.float64))
     likely = read_operations(numbers, load_reading_weights().operations)
-    return bool(1 - np.exp(likely["cell"]) - np.exp(likely["yes or no"]) >= MIN_ASKED)
+    return float(1 - np.exp(likely["cell"]) - np.exp(likely["yes or no"]))
 
 
 async def choose_reading(
@@ -119,7 +119,9 @@ async def choose_reading(
     answering = await judge.read_answering(question, sentences)
     weights = load_reading_weights().right
     sure = [
-        Choice(choice.reading, probability(float(weights @ right_numbers(choice.likelihood, read))))
+        LikelyReading(
+            choice.reading, probability(float(weights @ right_numbers(choice.likelihood, read)))
+        )
         for choice, read in zip(best, answering, strict=True)
     ]
     chosen = max(sure, key=lambda choice: choice.likelihood)
@@ -129,13 +131,13 @@ async def choose_reading(
 
 def _rank_tables(
     text: QuestionText, indexes: Sequence[TableIndex], vectors: Mapping[str, Floats]
-) -> tuple[list[Choice], bool]:
+) -> tuple[list[LikelyReading], bool]:
     """The readings over all tables, best first, and whether something is surely computed: by the
     question alone, and by those of its readings that are likely."""
     weights = load_reading_weights()
     numbers = question_numbers(text.text, vectors[text.text])
     operations = read_operations(numbers, weights.operations)
-    found, scores = list[Reading](), [np.empty(0)]
+    found, scores = list[TableReading](), [np.empty(0)]
     for index in indexes:
         readings = Readings(text, index, Linker(text, index, vectors))
         own = readings.list_all()
@@ -168,7 +170,9 @@ def read_operations(numbers: Floats, weights: Floats) -> dict[str, float]:
     return dict(zip(CLASSES, np.log(likely).tolist(), strict=True))
 
 
-def rank_readings(readings: Sequence[Reading], scores: Floats, none: float) -> list[Choice]:
+def rank_readings(
+    readings: Sequence[TableReading], scores: Floats, none: float
+) -> list[LikelyReading]:
     """The likeliest reading of each outcome, best first. Those that come to the same count
     together."""
     if not readings:
@@ -182,5 +186,5 @@ def rank_readings(readings: Sequence[Reading], scores: Floats, none: float) -> l
         shares[outcome] += share
         if share > likely[best.setdefault(outcome, place)]:
             best[outcome] = place
-    chosen = [Choice(readings[best[outcome]], share) for outcome, share in shares.items()]
+    chosen = [LikelyReading(readings[best[outcome]], share) for outcome, share in shares.items()]
     return sorted(chosen, key=lambda choice: -choice.likelihood)

@@ -60,7 +60,7 @@ the same answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TableReading:
     """What may be asked, the links of its conditions, its outcome, how many rows it is computed of,
     and how many rows or values it names."""
 
@@ -105,9 +105,9 @@ class Readings:
             if 2 <= number.value <= MAX_LIMIT and number.value == int(number.value)
         }))  # fmt: skip
 
-    def list_all(self) -> list[Reading]:
+    def list_all(self) -> list[TableReading]:
         """All readings that have an outcome."""
-        found: list[Reading] = []
+        found: list[TableReading] = []
         for links, mask in self._combine_links():
             found += self._read_rows(links, mask)
             if len(links) <= 1:
@@ -149,7 +149,7 @@ class Readings:
     def _name(self, place: int) -> str:
         return self._table.columns[place].name
 
-    def _read_rows(self, links: tuple[Link, ...], mask: Mask) -> Iterator[Reading]:
+    def _read_rows(self, links: tuple[Link, ...], mask: Mask) -> Iterator[TableReading]:
         count = int(mask.sum())
         yield self._reading("count", links, ("figure", count), count)
         for place in self._numbers[:MEASURES]:
@@ -177,7 +177,7 @@ class Readings:
                             measure=self._name(place), limit=limit,
                         )  # fmt: skip
 
-    def _read_groups(self, links: tuple[Link, ...], mask: Mask) -> Iterator[Reading]:
+    def _read_groups(self, links: tuple[Link, ...], mask: Mask) -> Iterator[TableReading]:
         count = int(mask.sum())
         for place in (*self._groups, *self._dates[:1], *self._years):
             names, codes = self._codes[place]
@@ -212,7 +212,7 @@ class Readings:
         totals = np.bincount(codes[chosen], worth[chosen], len(names))
         return np.where(counts > 0, totals, np.nan)
 
-    def _read_cells(self, links: tuple[Link, ...], mask: Mask) -> Iterator[Reading]:
+    def _read_cells(self, links: tuple[Link, ...], mask: Mask) -> Iterator[TableReading]:
         rows = np.flatnonzero(mask).tolist()
         yield self._reading("list", links, ("rows", tuple(rows)), len(rows), len(rows))
         if len(rows) > MAX_CELL_ROWS:
@@ -222,7 +222,7 @@ class Readings:
             yield self._reading("cell", links, ("values", tuple(dict.fromkeys(cells))), len(rows),
                                 len(cells), measure=self._name(place))  # fmt: skip
 
-    def _read_shares(self, links: tuple[Link, ...], mask: Mask) -> Iterator[Reading]:
+    def _read_shares(self, links: tuple[Link, ...], mask: Mask) -> Iterator[TableReading]:
         for place, part in enumerate(links):
             others = links[:place] + links[place + 1 :]
             whole = reduce(np.logical_and, (self._masks[id(link)] for link in others), self._all)
@@ -232,9 +232,9 @@ class Readings:
                     self._table, "share", conditions=tuple(link.condition for link in others),
                     of_share=part.condition,
                 )  # fmt: skip
-                yield Reading(asked, links, ("figure", _round(100 * count / among)), among)
+                yield TableReading(asked, links, ("figure", _round(100 * count / among)), among)
 
-    def _read_differences(self) -> Iterator[Reading]:
+    def _read_differences(self) -> Iterator[TableReading]:
         cells = [link for link in self._links if link.kind in ("exact", "part", "vector")]
         for first, second in combinations(cells[:MAX_COMPARED], 2):
             one, other = first.condition, second.condition
@@ -256,14 +256,14 @@ class Readings:
     def _reading(
         self, operation: Operation, links: tuple[Link, ...], outcome: Outcome, rows: int,
         named: int = 1, measure: str = "", group: str = "", limit: int = 1,
-    ) -> Reading:  # fmt: skip
+    ) -> TableReading:  # fmt: skip
         conditions = tuple(link.condition for link in links)
         asked = TableQuestion(self._table, operation, measure, group, conditions, limit=limit)
-        return Reading(asked, links, outcome, rows, named)
+        return TableReading(asked, links, outcome, rows, named)
 
     # --- how well a reading fits ------------------------------------------------------------------
 
-    def describe(self, readings: Sequence[Reading], operations: Mapping[str, float]) -> Floats:
+    def describe(self, readings: Sequence[TableReading], operations: Mapping[str, float]) -> Floats:
         """The features of readings (readings, FEATURES), given the log-likelihoods of what the
         question asks."""
         nearest = max(link.nearness for link in self._columns)
@@ -277,7 +277,7 @@ class Readings:
         return np.array(rows).reshape(len(readings), FEATURES)
 
     def _features(
-        self, item: Reading, operations: Mapping[str, float], nearest: float,
+        self, item: TableReading, operations: Mapping[str, float], nearest: float,
         whole: float, said: Mapping[str, Places], named: Places,
     ) -> list[float]:  # fmt: skip
         asked, links, question = item.asked, item.links, self._question
