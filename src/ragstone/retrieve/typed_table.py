@@ -81,12 +81,11 @@ _GROUPS = {",": re.compile(r"\d{1,3}(?:,\d{3})+"), ".": re.compile(r"\d{1,3}(?:\
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column: its name, what its cells are, the decimals of numbers (-1 where they are no exact
-    decimals), their unit, and whether each row has another value."""
+    decimals), and whether each row has another value."""
 
     name: str
     type: ColumnType
     scale: int = 0
-    unit: str = ""
     unique: bool = False
     years: bool = False
     mixed: bool = False
@@ -495,8 +494,7 @@ def _column(
         exact = scale <= MOST_DECIMALS and digits <= MOST_DIGITS
         first_year = EARLIEST if _YEAR_NAME.search(without_humps(name).casefold()) else 1900
         years = all(item == int(item) and first_year <= item <= 2100 for item in numbers)
-        unit = next(iter(_units(filled)), "")
-        column = Column(name, "number", scale if exact else -1, unit, unique, years)
+        column = Column(name, "number", scale if exact else -1, unique, years)
         return column, [*read]
     mixed = bool(numeric) and len(numeric) * 2 >= len(filled)
     return Column(name, "text", unique=unique, mixed=mixed), list(cells)

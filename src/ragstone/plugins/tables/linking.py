@@ -216,6 +216,7 @@ class Linker:
         self._phrases = phrases
         self._matrix = np.stack([vectors[p.text] for p in phrases]) if phrases else None
         self.columns = self._link_columns()
+        self.ranked = sorted(range(len(self.columns)), key=lambda n: -self.columns[n].rank)
 
     def _link_columns(self) -> list[ColumnLink]:
         question = self._question
@@ -380,11 +381,11 @@ class Linker:
         return {way: score - best for way, score in near.items()}
 
     def _match_dates(self) -> Iterator[Link]:
+        dated = frozenset[int]().union(*(places for _, places in self._question.dates))
         for place, column in enumerate(self._index.table.columns):
             if column.type != "date":
                 continue
             near = self.columns[place].nearness
-            dated = frozenset[int]().union(*(places for _, places in self._question.dates))
             for word, month in self._question.months:
                 if word in dated:
                     continue
@@ -400,14 +401,16 @@ class Linker:
     def _match_flags(self) -> Iterator[Link]:
         """What columns of yes and no say, and the empty cells of the nearest columns."""
         rows = len(self._index.table.rows)
-        ranked = sorted(range(len(self.columns)), key=lambda n: -self.columns[n].rank)
         for place, flags in enumerate(self._index.flags):
             link, name = self.columns[place], self._index.table.columns[place].name
             score = max(link.nearness, 0.8 + 0.2 * link.named if link.named else 0.0)
             for says, values in flags.items():
                 yield Link(Condition(name, "in", values), "yes" if says else "no", score,
                            link.places, link.named)  # fmt: skip
-            if place in ranked[:NEAR_COLUMNS] and sum(self._index.values[place].values()) < rows:
+            if (
+                place in self.ranked[:NEAR_COLUMNS]
+                and sum(self._index.values[place].values()) < rows
+            ):
                 yield Link(
                     Condition(name, "empty"), "empty", link.nearness, link.places, link.named
                 )
@@ -434,7 +437,8 @@ def list_texts(question: QuestionText, indexes: Sequence[TableIndex]) -> list[st
     texts = [question.text, *(phrase.text for phrase in question.phrases)]
     for number in question.numbers:
         texts += list_windows(question, number)
-    texts += [f"{text} 10" for ways in COMPARISONS.values() for text in ways]
+    if question.numbers:
+        texts += [f"{text} 10" for ways in COMPARISONS.values() for text in ways]
     for index in indexes:
         texts += index.texts
     return list(dict.fromkeys(texts))

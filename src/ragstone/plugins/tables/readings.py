@@ -87,9 +87,8 @@ class Readings:
         self._links = sorted(linker.links(), key=lambda link: -link.prior)[:MAX_LINKS]
         self._masks = {id(link): index.select(link.condition) for link in self._links}
         self._all = np.ones(len(index.table.rows), np.bool_)
-        ranked = sorted(range(len(self._columns)), key=lambda n: -self._columns[n].rank)
         types = [column.type for column in index.table.columns]
-        self._ranked = ranked
+        self._ranked = ranked = linker.ranked
         self._numbers = [n for n in ranked if types[n] == "number"]
         self._dates = [n for n in ranked if types[n] == "date"]
         self._groups = [
