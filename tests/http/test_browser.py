@@ -183,7 +183,8 @@ def test_given_a_stream_that_is_cut_off_then_the_page_is_told(sites: Sites) -> N
     path, _ = ENDLESS["pipeline"]
     found = sites.fetched(path, post({"message": "bug", "stream": True}))
     assert (found["status"], found["broken"]) == (200, "TypeError")
-    assert [data(event["data"])["type"] for event in found["events"]] == ["sources"]
+    # A browser drops what it has not yet handed to the page when the connection fails.
+    assert [data(event["data"])["type"] for event in found["events"]] in ([], ["sources"])
     found = sites.fetched("/chat/known/stream", post({"message": "bug"}))
     assert (found["status"], found["json"]["error"]["code"]) == (500, "error")
 
