@@ -28,7 +28,7 @@ from ragstone.cli.source import app as source_app
 from ragstone.cli.starting import pause_garbage_collection, seldom_collected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
-from ragstone.core.turn import Level
+from ragstone.core.turn import Level, SearchOptions
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -244,20 +244,15 @@ def chat(
 
 
 @app.command()
+@opt.expand_search_options
 def search(
     context: Context,
     question: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a question.")],
     collection: opt.Collection = "default",
     limit: Annotated[int, typer.Option(min=1, max=100, help="Most passages to show.")] = 10,
     strategy: opt.StrategyOption = None,
-    fusion: opt.FusionOption = None,
-    dense_weight: opt.DenseWeight = None,
-    rerank: opt.Rerank = None,
-    min_similarity: opt.MinSimilarity = None,
-    diversity: opt.Diversity = None,
-    unit: opt.UnitOption = None,
-    neighbours: opt.Neighbours = None,
-    per_document: opt.PerDocument = None,
+    *,
+    wanted: SearchOptions,
     under: opt.Under = None,
     where: opt.Where = None,
     cache: opt.UseCache = True,
@@ -265,18 +260,8 @@ def search(
 ) -> None:
     """Show the passages that fit a query best, with scores."""
     from ragstone.cli import commands
-    from ragstone.core.turn import Ask, SearchOptions
+    from ragstone.core.turn import Ask
 
-    wanted = SearchOptions(
-        fusion,
-        dense_weight,
-        rerank,
-        min_similarity,
-        diversity,
-        unit,
-        neighbours,
-        per_document=per_document,
-    )
     asked = Ask(
         question,
         collection=collection,

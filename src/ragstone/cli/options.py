@@ -1,12 +1,15 @@
 """Options that commands share: the collection, and how `ask` and `search` are to search."""
 
+import inspect
 import json
 import re
+from collections.abc import Callable
+from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragstone.core.turn import Fusion, Mode, Preference, Strategy, Unit
+from ragstone.core.turn import Mode, Preference, SearchOptions, Strategy
 
 if TYPE_CHECKING:
     from ragstone.core.filters import Filter
@@ -22,33 +25,6 @@ Prefer = Annotated[
 ModeOption = Annotated[Mode | None, typer.Option("--mode", help="How the answer is worded.")]
 StrategyOption = Annotated[
     Strategy | None, typer.Option("--strategy", help="How to search; the level decides if absent.")
-]
-FusionOption = Annotated[
-    Fusion | None, typer.Option("--fusion", help="Combine meaning and words by these.")
-]
-DenseWeight = Annotated[
-    float | None,
-    typer.Option("--dense-weight", min=0, max=1, help="Share of meaning against words."),
-]
-Rerank = Annotated[
-    bool | None,
-    typer.Option("--rerank/--no-rerank", help="Whether the best candidates are compared again."),
-]
-MinSimilarity = Annotated[
-    float | None,
-    typer.Option("--min-similarity", min=0, max=1, help="Least likeness to the question."),
-]
-Diversity = Annotated[
-    float | None, typer.Option("--diversity", min=0, max=1, help="Prefer different passages.")
-]
-UnitOption = Annotated[Unit | None, typer.Option("--unit", help="What a passage is.")]
-Neighbours = Annotated[
-    int | None,
-    typer.Option("--neighbours", min=0, help="Chunks on either side that come along."),
-]
-PerDocument = Annotated[
-    int | None,
-    typer.Option("--per-document", min=0, help="Most passages of one document; 0 is no bound."),
 ]
 Under = Annotated[
     list[str] | None,
@@ -70,6 +46,34 @@ Room = Annotated[
     str | None,
     typer.Option("--room", metavar="ID", help="The conversation to continue; makes a new one."),
 ]
+
+
+def expand_search_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each of `SearchOptions` in place of its parameter `wanted`."""
+    searched = [option for option in fields(SearchOptions) if option.name != "rewrite"]
+
+    def run_command(**given: Any) -> None:
+        wanted = SearchOptions(**{option.name: given.pop(option.name) for option in searched})
+        command(**given, wanted=wanted)
+
+    expanded: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name == "wanted":
+            expanded += map(_parameter, searched)
+        else:
+            expanded.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    called: Any = run_command
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    called.__signature__ = inspect.Signature(expanded)
+    called.__annotations__ = {item.name: item.annotation for item in expanded}
+    return run_command
+
+
+def _parameter(option: "Field[Any]") -> inspect.Parameter:
+    said = option.metadata
+    given = typer.Option(None, min=said["least"], max=said["most"], help=said["help"])
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(option.name, kind, default=given, annotation=option.type)
 
 
 def condition(under: list[str] | None, where: list[str] | None) -> "Filter | None":

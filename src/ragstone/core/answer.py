@@ -135,6 +135,11 @@ class Citation:
     confidence: float = 0.0
     spans: tuple[CitedSpan, ...] = ()
 
+    @property
+    def span(self) -> CitedSpan:
+        """The supporting span by itself."""
+        return CitedSpan(self.start, self.end, self.page, self.snippet)
+
 
 MarkerState = Literal["unchecked", "supported", "elsewhere", "unsupported"]
 

@@ -18,6 +18,7 @@ from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InvalidBlock, InvalidRoom
 from ragstone.core.foreign_passages import references
 from ragstone.core.provenance import MAX_CHARS, Provenance, catalog_ids
+from ragstone.core.source import cite_passage
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 
 VERSION: Literal["v3"] = "v3"
@@ -160,7 +161,7 @@ class ConversationKey:
 @dataclass(frozen=True, slots=True)
 class Notes:
     """What is known of a turn besides its block. `nearest` are the passages that came nearest to
-    a question that was refused, each with its beginning as snippet."""
+    a question that was refused, each with its beginning."""
 
     collection: str = "default"
     level: str = "standard"
@@ -319,19 +320,7 @@ def turn_notes(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
         turn.usage,
         turn.trace,
         tuple(
-            Citation(
-                number=passage.number,
-                document_id=chunk.document_id,
-                chunk_id=chunk.chunk_id,
-                title=chunk.title,
-                path=chunk.path,
-                page=chunk.page,
-                section=chunk.section,
-                start=chunk.start,
-                end=chunk.end,
-                snippet=passage.text[:SNIPPET_CHARS],
-                score=passage.hit.score,
-            )
+            cite_passage(passage, passage.text[:SNIPPET_CHARS], chunk.page, chunk.start, chunk.end)
             for passage in nearest
             for chunk in [passage.hit.chunk]
         ),

@@ -119,6 +119,28 @@ def sources(turn: Turn) -> tuple[Source, ...]:
     return passage_sources(turn.passages, (turn.answer or GeneratedAnswer()).citations)
 
 
+def cite_passage(
+    passage: Passage, text: str, page: int | None, start: int, end: int, similarity: float = 0.0
+) -> Citation:
+    """The citation of a text of a passage, which stands at `start` to `end` of the document."""
+    chunk = passage.hit.chunk
+    return Citation(
+        number=passage.number,
+        document_id=chunk.document_id,
+        chunk_id=chunk.chunk_id,
+        title=chunk.title,
+        path=chunk.path,
+        page=page,
+        section=chunk.section,
+        start=start,
+        end=end,
+        snippet=text[:SNIPPET_CHARS],
+        score=passage.hit.score,
+        similarity=similarity,
+        confidence=similarity,
+    )
+
+
 def passage_sources(
     passages: Sequence[Passage], citations: Sequence[Citation] = ()
 ) -> tuple[Source, ...]:

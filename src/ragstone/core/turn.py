@@ -80,27 +80,28 @@ class Message:
     text: str
 
 
+def _option(help: str, least: float | None = None, most: float | None = None) -> Any:
+    """A field that is None unless asked for, with its help and its bounds for every way in."""
+    return field(default=None, metadata={"help": help, "least": least, "most": most})
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """How a request wants its passages found; None leaves it to the plan.
 
-    `dense_weight` is the share of meaning against words, `rerank` whether the best candidates are
-    compared again, `min_similarity` the least likeness to the question (0..1, the same scale for
-    every embedder), `diversity` how much new passages count against near ones (0..1), `neighbours`
-    how many chunks on either side come along, `rewrite` in which other words it is searched too,
-    `per_document` the most passages of one document (0 is no bound): what is beyond makes room for
-    other documents.
+    The least likeness is on the same scale for every embedder. What is beyond the most passages of
+    one document makes room for other documents.
     """
 
-    fusion: Fusion | None = None
-    dense_weight: float | None = None
-    rerank: bool | None = None
-    min_similarity: float | None = None
-    diversity: float | None = None
-    unit: Unit | None = None
-    neighbours: int | None = None
-    rewrite: Rewriting | None = None
-    per_document: int | None = None
+    fusion: Fusion | None = _option("Combine meaning and words by these.")
+    dense_weight: float | None = _option("Share of meaning against words.", 0, 1)
+    rerank: bool | None = _option("Whether the best candidates are compared again.")
+    min_similarity: float | None = _option("Least likeness to the question.", 0, 1)
+    diversity: float | None = _option("Prefer different passages.", 0, 1)
+    unit: Unit | None = _option("What a passage is.")
+    neighbours: int | None = _option("Chunks on either side that come along.", 0, 10)
+    rewrite: Rewriting | None = _option("In which other words it is searched too.")
+    per_document: int | None = _option("Most passages of one document; 0 is no bound.", 0, 1000)
 
 
 @dataclass(frozen=True, slots=True)

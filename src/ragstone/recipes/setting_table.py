@@ -62,18 +62,20 @@ AT_START = frozenset(
 )
 """Settings of these sections that are read at the start all the same."""
 
-REQUEST: Mapping[str, str] = {
-    "rag.top_k": "top_k",
-    "rag.mode": "mode",
-    "rag.fusion": "wanted.fusion",
-    "rag.rerank": "wanted.rerank",
-    "rag.similarity_threshold": "wanted.min_similarity",
-    "rag.rewrite": "wanted.rewrite",
-    "llm.temperature": "temperature",
-    "llm.max_tokens": "max_tokens",
-    "cache.enabled": "cache",
-}
-"""What a request may ask for instead, by the field of `Ask`. It is bounded: 1,000 passages and
+REQUEST = frozenset(
+    {
+        "rag.top_k",
+        "rag.mode",
+        "rag.fusion",
+        "rag.rerank",
+        "rag.similarity_threshold",
+        "rag.rewrite",
+        "llm.temperature",
+        "llm.max_tokens",
+        "cache.enabled",
+    }
+)
+"""What a request may ask for instead of the setting. It is bounded: 1,000 passages and
 `llm.max_tokens` are the most that it gets, and the others have the bounds of their setting."""
 
 

@@ -1,6 +1,6 @@
 """Decides how the question will be answered."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -44,15 +44,6 @@ MAX_TOP_K = 1000
 
 WIDE = 3
 """How many times more candidates a two-stage search takes and compares."""
-
-LIMITS = (
-    ("dense_weight", 0, 1),
-    ("min_similarity", 0, 1),
-    ("diversity", 0, 1),
-    ("neighbours", 0, 10),
-    ("per_document", 0, 1000),
-)
-"""The least and the most of what a request may ask for."""
 
 PRECISE_DENSE = 0.8
 """Meaning's share where the mode is precise, as the chat-core document searches for it."""
@@ -242,8 +233,10 @@ def with_strategy(strategy: Strategy, plan: Plan) -> Plan:
 
 def _check(plan: Plan) -> None:
     """Raise InputError for a number that no search can mean."""
-    for name, low, high in LIMITS:
-        _check_range(name, getattr(plan, name), low, high)
+    for option in fields(SearchOptions):
+        bounds = option.metadata
+        if bounds["most"] is not None:
+            _check_range(option.name, getattr(plan, option.name), bounds["least"], bounds["most"])
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:

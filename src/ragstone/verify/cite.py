@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Marker, Verdict
+from ragstone.core.answer import Citation, GeneratedAnswer, Marker, Verdict
 from ragstone.core.document import find_page
-from ragstone.core.source import SNIPPET_CHARS
+from ragstone.core.source import cite_passage
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.markers import find_cited_spans, find_markers, strip_markers
@@ -33,21 +33,9 @@ def build_citation(passage: Passage, start: int, end: int, similarity: float = 0
     if chunk.text[start:end] != text:
         # The passage was cut down to some sentences of its chunk, so its places are others.
         start = max(0, chunk.text.find(text))
-    return Citation(
-        number=passage.number,
-        document_id=chunk.document_id,
-        chunk_id=chunk.chunk_id,
-        title=chunk.title,
-        path=chunk.path,
-        page=find_page(chunk.blocks, start) or chunk.page,
-        section=chunk.section,
-        start=chunk.start + start,
-        end=chunk.start + start + len(text),
-        snippet=text[:SNIPPET_CHARS],
-        score=passage.hit.score,
-        similarity=similarity,
-        confidence=similarity,
-    )
+    page = find_page(chunk.blocks, start) or chunk.page
+    place = chunk.start + start
+    return cite_passage(passage, text, page, place, place + len(text), similarity)
 
 
 def group_by_source(citations: Iterable[Citation]) -> tuple[Citation, ...]:
@@ -59,7 +47,7 @@ def group_by_source(citations: Iterable[Citation]) -> tuple[Citation, ...]:
     for _, same in sorted(by_number.items()):
         main = max(same, key=lambda single: single.similarity)
         kept = {main, *(single for single in same if single.similarity >= MIN_SIMILARITY)}
-        spans = {CitedSpan(item.start, item.end, item.page, item.snippet) for item in kept}
+        spans = {item.span for item in kept}
         # The VoiceHelper document weighs a citation so: 0.4 for the score of the source, 0.4 for
         # the likeness to what it is cited for, 0.2 for how often it is cited.
         frequency = min(len(same) / FREQUENT, 1.0)
