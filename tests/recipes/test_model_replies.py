@@ -24,9 +24,9 @@ from ragstone.engine.stage import nowhere
 from ragstone.guard.guard import verdict
 from ragstone.language.json_answer import parse_list
 from ragstone.language.templates import load_shipped
+from ragstone.plugins.rerankers.listwise import parse_ranking
 from ragstone.ports import Profile
 from ragstone.retrieve.grade_passages import appraisal
-from ragstone.retrieve.rerankers.listwise import parse_ranking
 from ragstone.understand.complexity import analyse_question
 from ragstone.understand.intents import parse_intent
 from ragstone.understand.rewrite import Rewrite

@@ -8,7 +8,6 @@ from ragstone.ports import Completer, Embedders, Reranker, Templates
 from ragstone.registry import Extension, Registry
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.rerankers.late_interaction import LateInteraction
-from ragstone.retrieve.rerankers.listwise import ListwiseReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import RerankSettings
 
@@ -47,27 +46,11 @@ def _late_interaction(parts: RerankerParts) -> Reranker:
     return LateInteraction(parts.tokens, parts.embedders, parts.rarity)
 
 
-def _endpoint(parts: RerankerParts) -> Reranker:
-    from ragstone.retrieve.rerankers.remote import RemoteReranker
-
-    if not parts.settings.base_url:
-        raise ConfigError("RERANK__MODEL is endpoint: set RERANK__BASE_URL to its address.")
-    return RemoteReranker(parts.settings)
-
-
-def _listwise(parts: RerankerParts) -> Reranker:
-    if parts.chat is None:
-        raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
-    return ListwiseReranker(parts.chat, parts.templates)
-
-
 RERANKERS: Registry[Reranker] = Registry(
     "ragstone.rerankers",
     "reranker",
     {
         "late-interaction": Extension(_late_interaction, "Token by token, with the bundled model"),
-        "endpoint": Extension(_endpoint, "The server of RERANK__BASE_URL"),
-        "llm": Extension(_listwise, "The chat model puts the passages in order"),
     },
     makes=Reranker,
 )

@@ -8,11 +8,12 @@ import httpx2
 import numpy as np
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import ModelUnavailable
+from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Judgement, Vectors
 from ragstone.retrieve.rerank import RERANKER_WEIGHT
+from ragstone.retrieve.rerankers import RerankerParts
 from ragstone.settings import RerankSettings
 
 WRONG_SHAPE = frozenset({400, 422})
@@ -90,6 +91,13 @@ class RemoteReranker:
             return response.json()
         except ValueError as error:
             raise ModelUnavailable(f"The reranker at {self._place} sent no JSON.") from error
+
+
+def open_endpoint(parts: RerankerParts) -> RemoteReranker:
+    """Make the reranker of RERANK__BASE_URL; raises ConfigError where that is empty."""
+    if not parts.settings.base_url:
+        raise ConfigError("RERANK__MODEL is endpoint: set RERANK__BASE_URL to its address.")
+    return RemoteReranker(parts.settings)
 
 
 def _scores(answer: Any, expected: int) -> Vectors:

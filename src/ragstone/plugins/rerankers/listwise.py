@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.language.markers import neutralize_markers
@@ -18,6 +19,7 @@ from ragstone.language.tokens import cut_to_budget
 from ragstone.models.prompt import fence_source
 from ragstone.ports import Completer, Judgement, Templates
 from ragstone.retrieve.rerank import RERANKER_WEIGHT
+from ragstone.retrieve.rerankers import RerankerParts
 
 MOST = 20
 PASSAGE_TOKENS = 150
@@ -63,6 +65,13 @@ class ListwiseReranker:
 
     async def aclose(self) -> None:
         """The model belongs to the answerer."""
+
+
+def open_listwise(parts: RerankerParts) -> ListwiseReranker:
+    """Make the reranker of the chat model; raises ConfigError where there is none."""
+    if parts.chat is None:
+        raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
+    return ListwiseReranker(parts.chat, parts.templates)
 
 
 def parse_ranking(said: str, count: int) -> list[int]:

@@ -18,9 +18,9 @@ from ragstone.build import open_adapters
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.records import Collection
+from ragstone.plugins.rerankers.endpoint import RemoteReranker
+from ragstone.plugins.rerankers.listwise import ListwiseReranker, parse_ranking
 from ragstone.ports import Said
-from ragstone.retrieve.rerankers.listwise import ListwiseReranker, parse_ranking
-from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.settings import RerankSettings, Settings
 from tests.engine.samples import a_chunk
 from tests.http_server import running
