@@ -74,20 +74,14 @@ KINDS: Mapping[Kind, frozenset[str]] = {
     ),
     "change": _set_of(
         "conversations.rename conversations.take_in feedback.give jobs.cancel jobs.pause "
-        "jobs.resume jobs.retry people.sign_out people.set_password "
-        "people.set_second_factor people.end_second_factor approve shares.put notes.put "
-        "notes.change"
+        "jobs.resume jobs.retry approve remove_topics"
     ),
     "export": _set_of("conversations.export evaluation.report report maintenance.back_up"),
-    "delete": _set_of(
-        "delete sources.remove conversations.delete conversations.remove conversations.forget "
-        "keys.revoke people.remove jobs.clean evaluation.remove_set evaluation.remove_run "
-        "vector_stores.drop vector_stores.remove_file vector_stores.delete_file verified.remove "
-        "quotas.remove scim.remove_group shares.remove notes.remove "
-        "webhooks.remove"
-    ),
 }
-"""Those that the rule of `find_kind` does not tell."""
+"""Those that the rules of `find_kind` do not tell."""
+
+DELETIONS = _set_of("clean delete drop forget remove revoke")
+"""First words of the names of operations that delete."""
 
 UNRECORDED = _set_of(
     "statistics.use statistics.stages statistics.strategies reading.facets reading.folders "
@@ -141,14 +135,19 @@ class Subject:
 
 def find_kind(operation: Operation) -> Kind | None:
     """The kind of event that an operation is, None for one that is not recorded. One that is in no
-    list is a reading where readers may call it, else a change."""
+    list and deletes nothing is a reading where readers may call it, unless its method in the HTTP
+    API changes something, and else a change."""
     if operation.name in UNRECORDED:
         return None
     for kind, names in KINDS.items():
         if operation.name in names:
             return kind
-    allowed = operation.allowed
-    return "read" if allowed is not None and allowed.role == "reader" else "change"
+    if operation.name.rpartition(".")[2].partition("_")[0] in DELETIONS:
+        return "delete"
+    allowed, route = operation.allowed, operation.route
+    changes = route is not None and route.method != "GET"
+    is_readers = allowed is not None and allowed.role == "reader"
+    return "read" if is_readers and not changes else "change"
 
 
 def find_outcome(error: BaseException | None) -> tuple[Outcome, str]:
