@@ -36,7 +36,6 @@ from ragstone.index.connect import (
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.move import explain_elsewhere, is_elsewhere
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ingest.sources.run import SyncParts
 from ragstone.ingest.uploads import Spool
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner
@@ -61,7 +60,6 @@ from ragstone.local.opening import open_cache, open_templates
 from ragstone.local.ranges import with_known_values
 from ragstone.local.removal import Removal
 from ragstone.local.repair import is_state_lost
-from ragstone.local.sources import KIND, source_work
 from ragstone.local.suggesting import Suggestions, without_chat
 from ragstone.local.work import part_works, works
 from ragstone.models.configured_chat import (
@@ -105,7 +103,6 @@ from ragstone.store.sql.parts import SqlParts, SqlWorkers
 from ragstone.store.sql.people import SqlPeople
 from ragstone.store.sql.running import SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
-from ragstone.store.sql.sources import SqlSources
 from ragstone.store.sql.topics import SqlTopics
 from ragstone.store.sql.traces import SqlTraces
 from ragstone.store.sql.vocabulary import SqlVocabulary
@@ -362,14 +359,14 @@ async def open(
         trial = Engine(quiet, configured.answer_recipe, asked=prepare_ask, around=previewing)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
         parts = part_works(pipeline) if shared else {}
-        syncing = SyncParts(pipeline, adapters.catalog, SqlSources(database), settings.ingest, data)
         runner = Runner(
             store,
             SqlWorkers(database),
             {
-                **added_work(WorkParts(settings, adapters, answers, interceptor is not None)),
+                **added_work(
+                    WorkParts(settings, adapters, answers, pipeline, interceptor is not None)
+                ),
                 **works(adapters.catalog, pipeline, answers, removal, store),
-                KIND: source_work(syncing),
                 **parts,
             },
             shared=database.shared,
@@ -395,16 +392,14 @@ async def open(
             lambda keys: UserErasure(
                 adapters, SqlErasure(database, data), pipeline, store, runner, keys, data
             ),
-            syncing,
             SqlPeople(database),
             Suggestions(adapters, trial),
         )
         try:
             await ragstone.watch()
-            observer_parts = ServiceParts(settings, adapters, ragstone.jobs, removal)
+            observer_parts = ServiceParts(settings, adapters, ragstone.jobs, removal, pipeline)
             made = ADDED_OBSERVERS.make_usable(ADDED_OBSERVERS, "It is left out.", observer_parts)
             observed = observe(ragstone, filter(None, made.values()))
-            ragstone.schedule.sync = observed.sources.sync
             yield observed
         finally:
             await ragstone.aclose()

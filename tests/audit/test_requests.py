@@ -238,7 +238,7 @@ async def test_a_sync_that_its_schedule_begins_is_recorded(site: Site, tmp_path:
         admin, "manuals", "folder", options=options, every=3600, operator=True
     )
 
-    await site.service.schedule.begin_due()
+    await site.service.sources.begin_due()
 
     [event] = await site.events(user=SCHEDULE)
     assert (event.operation, event.what) == ("sources.sync", "sources manuals")

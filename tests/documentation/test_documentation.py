@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from starlette.routing import Match
 
 from ragstone.http.app import create_app
-from ragstone.ingest.sources.options import PREFIX as SOURCE_SECRETS
+from ragstone.plugins.sources.options import PREFIX as SOURCE_SECRETS
 from ragstone.recipes import setting_table as registry
 from ragstone.registry import PLUGINS_OFF
 from ragstone.settings import Settings

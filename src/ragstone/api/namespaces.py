@@ -23,12 +23,13 @@ from ragstone.core.filters import Scalar
 from ragstone.core.records import Document
 from ragstone.core.sync import SourceRun
 from ragstone.service import CollectionSummary, Progress
+from ragstone.service.added import find_part
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.people import INVITATION_DAYS, Invitation, PersonSession, PersonView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
-from ragstone.service.sources import SourceKindView, SourceView
+from ragstone.service.sources import SourceKindView, SourcesService, SourceView
 
 MOST_CHARACTERS = 1_000_000
 PAGE = 1000
@@ -264,8 +265,8 @@ class AsyncSyncedSources:
 
         Raises InputError, Forbidden, Conflict, SourceUnavailable.
         """
-        service = await self._session.service()
-        return await service.sources.add(
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        return await sources.add(
             self._session.principal,
             name,
             kind,
@@ -279,8 +280,8 @@ class AsyncSyncedSources:
 
     async def kinds(self) -> Sequence[SourceKindView]:
         """The kinds of sources that there are, with their options."""
-        service = await self._session.service()
-        return await service.sources.kinds(self._session.principal)
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        return await sources.kinds(self._session.principal)
 
     async def change(
         self,
@@ -298,8 +299,8 @@ class AsyncSyncedSources:
 
         Raises InputError, Forbidden, SourceUnavailable.
         """
-        service = await self._session.service()
-        return await service.sources.change(
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        return await sources.change(
             self._session.principal,
             name,
             every=every,
@@ -312,39 +313,39 @@ class AsyncSyncedSources:
 
     async def list(self) -> Sequence[SourceView]:
         """The sources by name, each with its newest run."""
-        service = await self._session.service()
-        return await service.sources.list(self._session.principal)
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        return await sources.list(self._session.principal)
 
     async def get(self, name: str) -> SourceView:
         """A source with its newest run."""
-        service = await self._session.service()
-        return await service.sources.show(self._session.principal, name)
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        return await sources.show(self._session.principal, name)
 
     async def sync(
         self, name: str, *, dry: bool = False, accept_removals: bool = False
     ) -> SourceRun:
         """Sync a source now, and wait for it; how it went. `dry` only counts what would be done,
         `accept_removals` also removes what is held back because so much is gone at once."""
-        service = await self._session.service()
-        run = await service.sources.sync(
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        run = await sources.sync(
             self._session.principal, name, dry=dry, accept_removals=accept_removals
         )
         while run.state == "running":
             await asyncio.sleep(RUN_SECONDS)
-            runs = await service.sources.runs(self._session.principal, name)
+            runs = await sources.runs(self._session.principal, name)
             run = next((item for item in runs if item.id == run.id), run)
         return run
 
     async def runs(self, name: str, *, limit: int = 20) -> Sequence[SourceRun]:
         """The runs of a source, the newest first."""
         _check_page(limit)
-        service = await self._session.service()
-        return await service.sources.runs(self._session.principal, name, limit)
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        return await sources.runs(self._session.principal, name, limit)
 
     async def remove(self, name: str, *, documents: bool = False) -> int:
         """Forget a source, and delete its `documents` if that is said; how many."""
-        service = await self._session.service()
-        return await service.sources.remove(self._session.principal, name, documents=documents)
+        sources: SourcesService = find_part(await self._session.service(), "sources")
+        return await sources.remove(self._session.principal, name, documents=documents)
 
 
 class AsyncPeople:

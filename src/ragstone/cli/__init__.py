@@ -24,7 +24,6 @@ from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.readers import app as readers_app
 from ragstone.cli.running import CommandContext, Context, context_settings, fail, run, run_guarded
 from ragstone.cli.settings import app as settings_app
-from ragstone.cli.source import app as source_app
 from ragstone.cli.starting import pause_garbage_collection, seldom_collected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
@@ -49,7 +48,6 @@ app.add_typer(mcp_app)
 app.add_typer(plugins_app)
 app.add_typer(document_app, name="document")
 app.add_typer(readers_app, name="readers")
-app.add_typer(source_app, name="source")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
 app.add_typer(conversations_app, name="conversations")

@@ -24,7 +24,6 @@ POINTS = (
     "ragstone.recipes.stages:STAGES",
     "ragstone.http.dialects:DIALECTS",
     "ragstone.http.dialects:MIDDLEWARE",
-    "ragstone.ingest.sources:SOURCES",
     "ragstone.store.connect:STATE_STORES",
     "ragstone.store.connect:CONVERSATION_STORES",
     "ragstone.cache.shared:SHARED_SERVERS",

@@ -45,7 +45,6 @@ from ragstone.ingest.embedding import explain_outgrown, may_outgrow
 from ragstone.ingest.files import is_text
 from ragstone.ingest.move import move_all
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ingest.sources.run import SyncParts
 from ragstone.ingest.uploads import Originals
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
@@ -63,7 +62,6 @@ from ragstone.local.reading import LocalReading
 from ragstone.local.removal import Removal
 from ragstone.local.resuming import KeptAnswers
 from ragstone.local.settings import LocalSettings
-from ragstone.local.sources import LocalSources, SourceSchedule
 from ragstone.local.statistics import LocalStatistics
 from ragstone.local.suggesting import Suggestions
 from ragstone.local.warming import MOST_SECONDS, warm
@@ -132,7 +130,6 @@ class Ragstone:
         configured: Configured,
         maintenance: MaintenanceService,
         erasure: Callable[[LocalKeys], UserErasure],
-        syncing: SyncParts,
         people: PeopleStore,
         suggestions: Suggestions,
     ) -> None:
@@ -162,11 +159,9 @@ class Ragstone:
         self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.readers = LocalReaders(adapters.catalog, pipeline, jobs, READERS, DELETE_AT_ONCE)
-        self.sources = LocalSources(syncing, jobs)
-        self.schedule = SourceSchedule(syncing.store, self.sources.sync)
         self.feedback = LocalFeedback(adapters.feedback)
         self._configured = configured
-        parts = ServiceParts(configured.base, adapters, jobs, removal)
+        parts = ServiceParts(configured.base, adapters, jobs, removal, pipeline)
         self._added = [(name, part.open(parts)) for name, part in added_services().items()]
         for name, added in self._added:
             setattr(self, name, added)
@@ -475,7 +470,6 @@ class Ragstone:
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
         watches = [added.watch for _, added in self._added if hasattr(added, "watch")]
-        watches.append(self.schedule.watch)
         self._watching = self._watching or [asyncio.create_task(watch()) for watch in watches]
         index = self._adapters.index
         if (home(index) or isinstance(index, Shares)) and self._moving is None:

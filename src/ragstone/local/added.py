@@ -10,6 +10,7 @@ from ragstone.core.events import Event
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
 from ragstone.ingest.enricher import Enricher
+from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Work
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.removal import Removal
@@ -94,6 +95,7 @@ class ServiceParts:
     adapters: Adapters
     jobs: LocalJobs
     removal: Removal
+    pipeline: Pipeline
 
 
 class Answering(Protocol):
@@ -109,6 +111,7 @@ class WorkParts:
     settings: Settings
     adapters: Adapters
     answers: Answering
+    pipeline: Pipeline
     serves: bool
     """Whether this process is a server or a worker, rather than a single command."""
 

@@ -36,7 +36,10 @@ def observe(service: "Ragstone", observers: Iterable[Observer]) -> "Ragstone":
         parts.setdefault(part, {})[name] = method
     whole = parts.pop("")
     for part, methods in parts.items():
-        whole[part] = _Observed(getattr(service, part), methods)
+        inner = getattr(service, part)
+        whole[part] = _Observed(inner, methods)
+        if hasattr(inner, "observed"):
+            inner.observed = whole[part]
     return cast("Ragstone", _Observed(service, whole))
 
 

@@ -39,7 +39,6 @@ from ragstone.service.readers import ReadersService
 from ragstone.service.reading import ChunkId, Path, ReadingService
 from ragstone.service.routes import route
 from ragstone.service.settings import SettingsService
-from ragstone.service.sources import SourcesService
 from ragstone.service.statistics import StatisticsService
 
 
@@ -284,11 +283,6 @@ class Service(Protocol):
     @property
     def readers(self) -> ReadersService:
         """Who may read documents."""
-        ...
-
-    @property
-    def sources(self) -> SourcesService:
-        """What collections are kept in sync with."""
         ...
 
     @property

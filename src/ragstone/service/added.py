@@ -21,7 +21,8 @@ class AddedService(Generic[T]):
     The methods of the Protocol `contract` are the operations, with `require_role` for who may call
     them. `opens` is the `module:function` that makes the part of `local.added.ServiceParts`, so
     that a command which asks a server imports no more than the contract. Where the part has a
-    coroutine `watch`, it runs in the process that does jobs, until that ends.
+    coroutine `watch`, it runs in the process that does jobs, until that ends. What it does by
+    itself it does by `observed`, if it has that: the part with the observers round its operations.
     """
 
     name: str
@@ -34,10 +35,7 @@ class AddedService(Generic[T]):
 
     def of(self, service: "Service") -> T:
         """The part of a service; raises InputError where its plugin is switched off."""
-        try:
-            return cast(T, getattr(service, self.name))
-        except AttributeError as error:
-            raise InputError(describe_absence(self.name)) from error
+        return cast(T, find_part(service, self.name))
 
 
 ADDED_SERVICES: Registry[AddedService[Any]] = Registry(
@@ -58,6 +56,14 @@ def added_services() -> Mapping[str, AddedService[Any]]:
         return ADDED_SERVICES.get(name)
 
     return ADDED_SERVICES.keep_usable(ADDED_SERVICES, "Its operations are left out.", load)
+
+
+def find_part(service: "Service", name: str) -> Any:
+    """An added part of a service; raises InputError where its plugin is switched off."""
+    try:
+        return getattr(service, name)
+    except AttributeError as error:
+        raise InputError(describe_absence(name)) from error
 
 
 def describe_absence(name: str) -> str:

@@ -16,13 +16,13 @@ from ragstone.core.sync import SourceItem, SourceRun, StoredSource
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ingest.sources import sync
-from ragstone.ingest.sources.run import SyncParts, SyncRequest
-from ragstone.ingest.sources.sync import run_source
+from ragstone.plugins.sources import sync
+from ragstone.plugins.sources.run import SyncParts, SyncRequest
+from ragstone.plugins.sources.store import SqlSources
+from ragstone.plugins.sources.sync import run_source
 from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
-from ragstone.store.sql.sources import SqlSources
 from tests.hashing import OneEmbedder
 
 

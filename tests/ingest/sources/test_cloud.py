@@ -11,9 +11,9 @@ import pytest
 
 from ragstone.core.errors import SourceUnavailable
 from ragstone.core.sync import SourceRun
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import open_options
 from ragstone.plugins.sources import cloud
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import open_options
 from ragstone.ports.sources import ItemSource, SourceParts
 from tests.ingest.sources.cloud_services import CLOUD_SERVICES, Answer, CloudService, serve
 from tests.ingest.sources.file_servers import VARIABLE

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
 from ragstone.plugins.sources.confluence import read_storage
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from tests.ingest.sources.cloud_services import Answer, Confluence, serve
 from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection

@@ -11,8 +11,8 @@ import pytest
 
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InputError
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from tests.ingest.sources.cloud_services import FOLDER, Answer, Drive, grant_to, serve
 from tests.ingest.sources.file_servers import VARIABLE
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection

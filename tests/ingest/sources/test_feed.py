@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ragstone.core.errors import DocumentError, SourceUnavailable
 from ragstone.core.sync import SourceItem
 from ragstone.ingest.formats.html import HTML
-from ragstone.ingest.sources.item_run import _find_fault, _is_document
 from ragstone.plugins.sources.feed import Feed, FeedOptions, _parse_feed
+from ragstone.plugins.sources.item_run import _find_fault, _is_document
 from tests.ingest.sources.scripted_site import ScriptedSite, serve_site
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 

@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.core.sync import SourceRun
 from ragstone.ingest.places import find_archive, resolve_links
-from ragstone.ingest.sources import folder_run
+from ragstone.plugins.sources import folder_run
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import InputError, SourceUnavailable
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
 from ragstone.plugins.sources.git import GitOptions, GitRepository
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from tests.ingest.sources.git_server import Repository, make_repository, serve_repositories
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 

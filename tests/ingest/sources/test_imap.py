@@ -14,10 +14,10 @@ import pytest
 
 from ragstone.core.errors import DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceRun
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
 from ragstone.plugins.sources import imap
 from ragstone.plugins.sources.imap import ImapOptions, Mailboxes
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from ragstone.ports.sources import SourceParts
 from tests.dovecot import PASSWORD, USER, Dovecot, run_dovecot
 from tests.ingest.sources.certificates import write_certificate

@@ -11,10 +11,10 @@ import pytest
 from ragstone.core.clock import state_time
 from ragstone.core.errors import SourceUnavailable
 from ragstone.core.sync import SourceItem, SourceRun
-from ragstone.ingest.sources import item_run
-from ragstone.ingest.sources.run import SyncRequest
-from ragstone.ingest.sources.sync import run_source
 from ragstone.ingest.uploads import Spool
+from ragstone.plugins.sources import item_run
+from ragstone.plugins.sources.run import SyncRequest
+from ragstone.plugins.sources.sync import run_source
 from ragstone.service import IngestRequest
 from tests.ingest.sources.scripted_source import (
     ScriptedSource,

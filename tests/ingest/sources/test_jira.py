@@ -11,8 +11,8 @@ import pytest
 
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InputError
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from tests.ingest.sources.cloud_services import Answer, Jira, describe_account, hold, serve
 from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection

@@ -9,9 +9,9 @@ import pytest
 
 from ragstone.core.errors import DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceItem, SourceRun
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
+from ragstone.plugins.sources.kinds import SOURCES
 from ragstone.plugins.sources.mediawiki import MediaWiki, MediaWikiOptions
+from ragstone.plugins.sources.options import check_options
 from ragstone.ports.sources import SourceParts
 from tests.ingest.sources.scripted_site import ScriptedSite, serve_site
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection

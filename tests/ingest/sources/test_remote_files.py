@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.sync import SourceRun
-from ragstone.ingest.sources import item_run
+from ragstone.plugins.sources import item_run
 from tests import samba
 from tests.ingest.sources.file_servers import PASSWORD, RCLONE, VARIABLE, FileServer
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection

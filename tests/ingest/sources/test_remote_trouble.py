@@ -15,9 +15,9 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from ragstone.core.errors import ConfigError, DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceItem
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
 from ragstone.plugins.sources import remote_files
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from ragstone.plugins.sources.remote_files import RemoteFiles, explain_connection, explain_status
 from ragstone.ports.sources import ItemSource, SourceParts
 from tests.ingest.sources.certificates import write_certificate

@@ -7,7 +7,7 @@ import pytest
 import tzlocal
 
 from ragstone.core.errors import ConfigError, InputError
-from ragstone.ingest.sources.schedule import check_schedule, find_cron_time, find_due
+from ragstone.plugins.sources.schedule import check_schedule, find_cron_time, find_due
 
 Zone = Callable[[str], None]
 

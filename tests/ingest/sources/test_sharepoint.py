@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from tests.ingest.sources.cloud_services import DRIVE, Answer, Graph, serve
 from tests.ingest.sources.file_servers import PASSWORD, VARIABLE
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection

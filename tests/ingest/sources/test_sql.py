@@ -12,8 +12,8 @@ import pytest
 
 from ragstone.core.errors import DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceItem, SourceRun
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from ragstone.plugins.sources.sql import QueryRows
 from ragstone.plugins.sources.sql_rows import SqlOptions
 from ragstone.ports.sources import SourceParts

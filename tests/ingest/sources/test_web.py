@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from ragstone.core.errors import DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceItem
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.item_run import _find_fault, _is_document
-from ragstone.ingest.sources.options import check_options
 from ragstone.plugins.sources import site as sites
 from ragstone.plugins.sources import web
+from ragstone.plugins.sources.item_run import _find_fault, _is_document
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options
 from ragstone.plugins.sources.site import Site
 from ragstone.plugins.sources.web import WebOptions, WebSite
 from ragstone.plugins.sources.web_pages import name_path, parse_page, parse_sitemap

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from ragstone.core.sync import StoredSource
+from ragstone.plugins.sources.store import SqlSources
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.sources import SqlSources
 
 HANDBOOK = StoredSource("s1", "acme", "handbook", "folder", "c1", {"path": "/srv"}, (), None, 1.0)
 

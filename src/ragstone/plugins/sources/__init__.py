@@ -1,11 +1,20 @@
-"""Kinds of sources that a collection is kept in sync with, besides folders."""
+"""Sources that collections are kept in sync with: their kinds, and their runs."""
 
 from ragstone.registry import Extension, Plugin
 
 PLUGIN = Plugin(
-    "Kinds of sources besides folders: Git, web sites, file servers, clouds, mail, wikis, SQL.",
+    "Collections kept in sync: folders, Git, web sites, file servers, clouds, mail, wikis, SQL.",
     {
+        "adapters": {"sources": Extension(f"{__name__}.store:open_store")},
+        "commands": {
+            "source": Extension(
+                f"{__name__}.commands:app", "Keep collections in sync with sources."
+            )
+        },
+        "jobs": {"source": Extension(f"{__name__}.service:source_work")},
+        "services": {"sources": Extension(f"{__name__}.contract:SOURCES_PART")},
         "sources": {
+            "folder": Extension(f"{__name__}.folder:FOLDER"),
             "confluence": Extension(f"{__name__}.confluence:CONFLUENCE"),
             "drive": Extension(f"{__name__}.drive:DRIVE", extra="drive"),
             "feed": Extension(f"{__name__}.feed:FEED"),
@@ -20,6 +29,7 @@ PLUGIN = Plugin(
             "sql": Extension(f"{__name__}.sql:SQL"),
             "web": Extension(f"{__name__}.web:WEB"),
             "webdav": Extension(f"{__name__}.webdav:WEBDAV"),
-        }
+        },
     },
+    points=(f"{__name__}.kinds:SOURCES",),
 )

@@ -23,7 +23,7 @@ from sqlalchemy.sql.elements import quoted_name
 from ragstone.core.errors import ConfigError, DocumentError, SourceUnavailable
 from ragstone.core.readers import parse_readers
 from ragstone.core.sync import SourceItem
-from ragstone.ingest.sources.item_run import FETCHES
+from ragstone.plugins.sources.item_run import FETCHES
 from ragstone.plugins.sources.sql_rows import DRIVERS, SqlOptions, as_text, as_time, write_row
 from ragstone.ports.sources import SourceKind, SourceParts
 

@@ -13,7 +13,7 @@ from ragstone.core.turn import Principal
 if TYPE_CHECKING:
     from ragstone.core.sync import SourceOption, SourceRun
     from ragstone.service import Service
-    from ragstone.service.sources import SourceView
+    from ragstone.service.sources import SourcesService, SourceView
 
 app = typer.Typer(
     add_completion=False, help="Keep collections in sync with sources.", no_args_is_help=True
@@ -66,7 +66,7 @@ async def add(
     as_json: opt.AsJson = False,
 ) -> int:
     """Keep a collection in sync with a source from now on."""
-    view = await service.sources.add(
+    view = await _operations(service).add(
         Principal(),
         name,
         kind,
@@ -85,7 +85,7 @@ async def kinds(service: "Service", as_json: opt.AsJson = False) -> int:
     """List the kinds of sources, with their options."""
     from ragstone.cli.show import show_list
 
-    found = await service.sources.kinds(Principal())
+    found = await _operations(service).kinds(Principal())
     rows = [
         row
         for kind in found
@@ -125,7 +125,7 @@ async def change(
 ) -> int:
     """Change schedule, options or readers of a source; what is not given stays. KEY= takes an
     option away. Other options and readers are taken over by a run that is due at once."""
-    view = await service.sources.change(
+    view = await _operations(service).change(
         Principal(),
         name,
         every=_parse_interval(every) if every else None,
@@ -143,7 +143,7 @@ async def list_(service: "Service", as_json: opt.AsJson = False) -> int:
     """List the sources, each with its last run."""
     from ragstone.cli.show import show_list
 
-    found = await service.sources.list(Principal())
+    found = await _operations(service).list(Principal())
     rows = (
         (v.name, v.kind, v.collection, _schedule(v), *(_row(v.last) if v.last else [""] * 8))
         for v in found
@@ -155,7 +155,7 @@ async def list_(service: "Service", as_json: opt.AsJson = False) -> int:
 @command(app)
 async def show(service: "Service", name: Name, as_json: opt.AsJson = False) -> int:
     """Show a source, with its last run."""
-    return _show(await service.sources.show(Principal(), name), as_json)
+    return _show(await _operations(service).show(Principal(), name), as_json)
 
 
 @command(app)
@@ -175,10 +175,11 @@ async def sync(
     from ragstone.cli.show import out_json
     from ragstone.service import wire
 
-    run = await service.sources.sync(Principal(), name, dry=dry, accept_removals=accept_removals)
+    sources = _operations(service)
+    run = await sources.sync(Principal(), name, dry=dry, accept_removals=accept_removals)
     while run.state == "running":
         await asyncio.sleep(LOOK_SECONDS)
-        runs = await service.sources.runs(Principal(), name)
+        runs = await sources.runs(Principal(), name)
         run = next((item for item in runs if item.id == run.id), run)
     if as_json:
         out_json(wire.dump(run))
@@ -197,7 +198,7 @@ async def runs(
     """List the runs of a source, the newest first."""
     from ragstone.cli.show import show_list
 
-    found = await service.sources.runs(Principal(), name, limit)
+    found = await _operations(service).runs(Principal(), name, limit)
     rows = (_row(run) for run in found)
     return show_list("runs", found, as_json, _HEAD, rows, "It was not synced yet.")
 
@@ -213,7 +214,7 @@ async def remove(
     """Forget a source. Its documents stay, unless --documents is given."""
     from ragstone.cli.show import one_line, print_text
 
-    removed = await service.sources.remove(Principal(), name, documents=documents)
+    removed = await _operations(service).remove(Principal(), name, documents=documents)
     deleted = f" Documents deleted: {removed:,}." if documents else " Its documents stay."
     print_text(f"{one_line(name)} is removed.{deleted}")
     return 0
@@ -295,3 +296,9 @@ def _describe(run: "SourceRun") -> None:
         print_text(f"  {run.failed:,} failed:")
     for failure in run.failures:
         print_text(f"    {one_line(failure.path)}: {one_line(failure.reason)}")
+
+
+def _operations(service: "Service") -> "SourcesService":
+    from ragstone.plugins.sources.contract import SOURCES_PART
+
+    return SOURCES_PART.of(service)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -25,17 +25,18 @@ from ragstone.core.limits import check_collection_name
 from ragstone.core.readers import check_readers
 from ragstone.core.sync import SourceRun, StoredSource
 from ragstone.core.turn import Principal
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options, describe_options, list_secrets
-from ragstone.ingest.sources.run import PAGE, SyncParts, SyncRequest, forget_documents
-from ragstone.ingest.sources.schedule import check_schedule, find_due
-from ragstone.ingest.sources.sync import open_source, run_source
 from ragstone.jobs.runner import Report, Work
+from ragstone.local.added import ServiceParts, WorkParts
 from ragstone.local.jobs import LocalJobs
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import check_options, describe_options, list_secrets
+from ragstone.plugins.sources.run import PAGE, SyncParts, SyncRequest, forget_documents, sync_parts
+from ragstone.plugins.sources.schedule import check_schedule, find_due
+from ragstone.plugins.sources.sync import open_source, run_source
 from ragstone.ports.jobs import Job
 from ragstone.ports.sources import SourceStore
 from ragstone.service import wire
-from ragstone.service.sources import SourceKindView, SourceView
+from ragstone.service.sources import SourceKindView, SourcesService, SourceView
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class LocalSources:
         self._store = parts.store
         self._catalog = parts.catalog
         self._jobs = jobs
+        self.observed: SourcesService = self
 
     async def add(
         self,
@@ -205,6 +207,23 @@ class LocalSources:
             await asyncio.to_thread(self._parts.delete_files, source.id)
         return removed
 
+    async def watch(self) -> None:
+        """Begin the runs that are due, from now on and for as long as this is not cancelled."""
+        while True:
+            try:
+                await self.begin_due()
+            except RagstoneError as error:
+                log.warning("Sources that are due wait: %s", error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def begin_due(self) -> None:
+        """Begin the runs that are due now."""
+        for source in await self._store.list_due(state_time()):
+            # Before the run: one that is cancelled waits for the next time too.
+            due = find_due(source.every, source.cron, state_time())
+            await self._store.change(source.id, next_at=due)
+            await self.observed.sync(Principal(source.tenant, SCHEDULE), source.name)
+
     async def _check_answers(self, source: StoredSource) -> None:
         """Raise SourceUnavailable unless the source answers."""
         opened = await asyncio.to_thread(open_source, self._parts, source)
@@ -304,33 +323,6 @@ def _check_permitted(kind: str, options: Mapping[str, str], operator: bool) -> N
         )
 
 
-class SourceSchedule:
-    """Begins the runs of sources when they are due, by `sync`."""
-
-    def __init__(
-        self, store: SourceStore, sync: Callable[[Principal, str], Awaitable[SourceRun]]
-    ) -> None:
-        self._store = store
-        self.sync = sync
-
-    async def watch(self) -> None:
-        """Begin the runs that are due, from now on and for as long as this is not cancelled."""
-        while True:
-            try:
-                await self.begin_due()
-            except RagstoneError as error:
-                log.warning("Sources that are due wait: %s", error)
-            await asyncio.sleep(LOOK_SECONDS)
-
-    async def begin_due(self) -> None:
-        """Begin the runs that are due now."""
-        for source in await self._store.list_due(state_time()):
-            # Before the run: one that is cancelled waits for the next time too.
-            due = find_due(source.every, source.cron, state_time())
-            await self._store.change(source.id, next_at=due)
-            await self.sync(Principal(source.tenant, SCHEDULE), source.name)
-
-
 async def _submit(
     jobs: LocalJobs,
     store: SourceStore,
@@ -354,8 +346,9 @@ async def _submit(
     return run
 
 
-def source_work(parts: SyncParts) -> Work:
+def source_work(given: WorkParts) -> Work:
     """Make the work of jobs that sync a source."""
+    parts = sync_parts(given.settings, given.adapters, given.pipeline)
 
     async def work(job: Job, report: Report) -> dict[str, Any]:
         source = await parts.store.get(str(job.request["source"]))
@@ -375,3 +368,8 @@ def source_work(parts: SyncParts) -> Work:
         return {"run": wire.dump(ended)}
 
     return work
+
+
+def open_service(parts: ServiceParts) -> LocalSources:
+    """Make the operations of this process."""
+    return LocalSources(sync_parts(parts.settings, parts.adapters, parts.pipeline), parts.jobs)

@@ -23,8 +23,8 @@ from ragstone.ingest.files import is_description_file
 from ragstone.ingest.formats.types import list_endings
 from ragstone.ingest.pipeline import unwrap_error_group
 from ragstone.ingest.places import is_archive
-from ragstone.ingest.sources.run import RunRecord, spool_owner
 from ragstone.ingest.uploads import Spool
+from ragstone.plugins.sources.run import RunRecord, spool_owner
 from ragstone.ports.sources import ItemSource, PartialSource
 from ragstone.service import Handed, IngestRequest
 

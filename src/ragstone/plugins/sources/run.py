@@ -13,9 +13,9 @@ from ragstone.ingest import changes
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.uploads import Spool, owner_digits
 from ragstone.ingest.write import document_id
-from ragstone.ports import Catalog
+from ragstone.ports import Adapters, Catalog
 from ragstone.ports.sources import SourceStore
-from ragstone.settings import IngestSettings
+from ragstone.settings import IngestSettings, Settings
 
 MAX_NAME = 1_000
 """Characters of an item's path that are told."""
@@ -42,6 +42,13 @@ class SyncParts:
         """Delete all that is kept of a source, also what a killed run was fetching. Blocking."""
         Spool(self.data).forget(spool_owner(source))
         shutil.rmtree(self.folder(source), ignore_errors=True)
+
+
+def sync_parts(settings: Settings, adapters: Adapters, pipeline: Pipeline) -> SyncParts:
+    """Make what runs work with in this process."""
+    data = settings.ragstone_data.expanduser().absolute()
+    store = adapters.added["sources"]
+    return SyncParts(pipeline, adapters.catalog, store, settings.ingest, data)
 
 
 def spool_owner(source: str) -> str:

@@ -9,7 +9,7 @@ from ragstone.core.sync import MAX_REASONS, FailedItem, SourceRun
 from ragstone.ingest import file_threads
 from ragstone.ingest.files import FoundFile, discover
 from ragstone.ingest.places import find_archive, resolve_links
-from ragstone.ingest.sources.run import RunRecord, forget_documents
+from ragstone.plugins.sources.run import RunRecord, forget_documents
 from ragstone.service import IngestRequest, Progress
 
 

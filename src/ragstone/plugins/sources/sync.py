@@ -8,12 +8,12 @@ from dataclasses import replace
 from ragstone.core.clock import state_time
 from ragstone.core.errors import RagstoneError, StateUnavailable, StorageFull
 from ragstone.core.sync import SourceRun, StoredSource
-from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.folder_run import preview_folder, sync_folder
-from ragstone.ingest.sources.item_run import ItemRun
-from ragstone.ingest.sources.options import open_options
-from ragstone.ingest.sources.run import RunRecord, SyncParts, SyncRequest
-from ragstone.ingest.sources.schedule import find_due
+from ragstone.plugins.sources.folder_run import preview_folder, sync_folder
+from ragstone.plugins.sources.item_run import ItemRun
+from ragstone.plugins.sources.kinds import SOURCES
+from ragstone.plugins.sources.options import open_options
+from ragstone.plugins.sources.run import RunRecord, SyncParts, SyncRequest
+from ragstone.plugins.sources.schedule import find_due
 from ragstone.ports.sources import FolderSource, ItemSource, SourceParts
 
 log = logging.getLogger(__name__)

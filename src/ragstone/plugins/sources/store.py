@@ -8,6 +8,7 @@ from sqlalchemy import Select, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.sync import FailedItem, ItemState, SourceRun, StoredSource
+from ragstone.local.added import AdapterParts
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import add, put, select_texts
 from ragstone.store.sql.tables import source_items, source_runs, sources
@@ -173,3 +174,8 @@ def _to_item(row: Mapping[Any, Any]) -> ItemState:
 def _to_run(row: Mapping[Any, Any]) -> SourceRun:
     failures = tuple(FailedItem(**item) for item in row["failures"])
     return SourceRun(**{**row, "failures": failures, "notes": tuple(row["notes"])})
+
+
+def open_store(parts: AdapterParts) -> SqlSources:
+    """Make the adapter of this process."""
+    return SqlSources(parts.database)
