@@ -67,7 +67,6 @@ from ragstone.core.turn import Ask, Hit, Passage, Principal, SearchType, StageTr
 from ragstone.http.app import create_app
 from ragstone.local.configured import Configured
 from ragstone.local.keys import LocalKeys
-from ragstone.local.prompts import LocalPrompts
 from ragstone.local.settings import LocalSettings
 from ragstone.plugins.comments.comments import CustomerComment, ToneCounts
 from ragstone.plugins.comments.contract import CommentsView, CommentsWanted
@@ -79,6 +78,7 @@ from ragstone.plugins.graph.contract import (
     ThemeView,
 )
 from ragstone.plugins.graph.entities import EntityCount
+from ragstone.plugins.prompts.service import LocalPrompts
 from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
 from ragstone.service import (
     CollectionSummary,

@@ -20,7 +20,6 @@ from ragstone.cli.mcp import app as mcp_app
 from ragstone.cli.models import app as models_app
 from ragstone.cli.people import app as people_app
 from ragstone.cli.plugins import app as plugins_app
-from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.readers import app as readers_app
 from ragstone.cli.running import CommandContext, Context, context_settings, fail, run, run_guarded
 from ragstone.cli.settings import app as settings_app
@@ -52,7 +51,6 @@ app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
 app.add_typer(conversations_app, name="conversations")
 app.add_typer(settings_app, name="settings")
-app.add_typer(prompts_app, name="prompts")
 app.add_typer(jobs_app, name="jobs")
 app.add_typer(keys_app, name="keys")
 app.add_typer(people_app, name="people")

@@ -56,7 +56,6 @@ from ragstone.local.feedback import LocalFeedback
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.keys import LocalKeys
 from ragstone.local.people import LocalPeople
-from ragstone.local.prompts import LocalPrompts
 from ragstone.local.readers import LocalReaders
 from ragstone.local.reading import LocalReading
 from ragstone.local.removal import Removal
@@ -168,7 +167,6 @@ class Ragstone:
         self.settings = LocalSettings(
             adapters.settings, adapters.catalog, configured, adapters.cache, pipeline.wake_enrichers
         )
-        self.prompts = LocalPrompts(adapters.templates, configured.base.prompts)
         refreshes = {"settings": self.settings.refresh, "prompts": adapters.templates.refresh}
         self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None

@@ -34,7 +34,6 @@ from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.people import PeopleService
-from ragstone.service.prompts import PromptService
 from ragstone.service.readers import ReadersService
 from ragstone.service.reading import ChunkId, Path, ReadingService
 from ragstone.service.routes import route
@@ -303,11 +302,6 @@ class Service(Protocol):
     @property
     def settings(self) -> SettingsService:
         """The settings, which can change while it runs."""
-        ...
-
-    @property
-    def prompts(self) -> PromptService:
-        """What chat models are told."""
         ...
 
     @property

@@ -9,8 +9,8 @@ import pytest
 
 from ragstone.core.errors import InvalidPrompt, UnknownPrompt
 from ragstone.language.templates import load_shipped
-from ragstone.local.prompts import LocalPrompts
 from ragstone.local.watching import Watch
+from ragstone.plugins.prompts.service import LocalPrompts
 from ragstone.plugins.redis.prompts import PREFIX, RedisTexts
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.settings import SqlSettings

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from ragstone.core.errors import UnknownPrompt
 from ragstone.core.records import TemplateVersion
 from ragstone.language.templates import NAMES, check_prompt, describe_prompt, load_shipped
+from ragstone.local.added import ServiceParts
+from ragstone.plugins.prompts.contract import PromptSource, PromptText
 from ragstone.ports import Templates
-from ragstone.service.prompts import PromptSource, PromptText
 
 
 class LocalPrompts:
-    """`service.Prompts` on the state store, over those of the configuration file."""
+    """`contract.PromptService` on the state store, over those of the configuration file."""
 
     def __init__(self, store: Templates, below: Mapping[str, str]) -> None:
         self._store = store
@@ -88,6 +89,11 @@ class LocalPrompts:
         if name in self._below:
             return _prompt(name, self._below[name], "file", 0)
         return _prompt(name, load_shipped(name) or "", "shipped", 0)
+
+
+def open_service(parts: ServiceParts) -> LocalPrompts:
+    """Make the operations of this process."""
+    return LocalPrompts(parts.adapters.templates, parts.settings.prompts)
 
 
 def _prompt(name: str, text: str, source: PromptSource, version: int) -> PromptText:

@@ -9,6 +9,7 @@ from ragstone.cli import options as opt
 from ragstone.cli.running import command
 
 if TYPE_CHECKING:
+    from ragstone.plugins.prompts.contract import PromptService
     from ragstone.service import Service
 
 app = typer.Typer(
@@ -28,7 +29,7 @@ async def list_(service: "Service", tenant: Tenant = "", as_json: opt.AsJson = F
     """List the prompts: what each is for, where it comes from, and its version."""
     from ragstone.cli.show import show_list
 
-    found = await service.prompts.list_all(tenant)
+    found = await _operations(service).list_all(tenant)
     rows = ((item.name, item.source, str(item.version or ""), item.help) for item in found)
     head = ("prompt", "from", "version", "what it is for")
     return show_list("prompts", found, as_json, head, rows, "There are no prompts.")
@@ -46,7 +47,7 @@ async def show(
     from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
-    found = await service.prompts.get(name, tenant, version)
+    found = await _operations(service).get(name, tenant, version)
     if as_json:
         out_json(wire.dump(found))
     else:
@@ -72,12 +73,12 @@ async def edit(
     """Make a new version of a prompt, from a file or in $EDITOR."""
     from ragstone.cli.show import print_text
 
-    before = (await service.prompts.get(name, tenant)).text
+    before = (await _operations(service).get(name, tenant)).text
     text = _read(file) if file else _edit_text(before)
     if text.strip() == before.strip():
         print_text("Nothing was changed.")
         return 0
-    made = await service.prompts.put(name, text, tenant, WHO)
+    made = await _operations(service).put(name, text, tenant, WHO)
     print_text(f"{made.name} has version {made.version} now.")
     return 0
 
@@ -89,7 +90,7 @@ async def versions(
     """List the versions of a prompt, the newest first."""
     from ragstone.cli.show import format_time, show_list
 
-    found = await service.prompts.versions(name, tenant)
+    found = await _operations(service).versions(name, tenant)
     rows = (
         (
             str(item.version),
@@ -117,10 +118,10 @@ async def diff(
     from ragstone.cli.show import print_text
 
     if new is None:
-        found = await service.prompts.versions(name, tenant)
+        found = await _operations(service).versions(name, tenant)
         new = found[0].version if found else 0
     old = max(new - 1, 0) if old is None else old
-    print_text(await service.prompts.diff(name, tenant, old, new) or "They are the same.")
+    print_text(await _operations(service).diff(name, tenant, old, new) or "They are the same.")
     return 0
 
 
@@ -134,7 +135,7 @@ async def rollback(
     """Make an earlier version the newest again."""
     from ragstone.cli.show import print_text
 
-    made = await service.prompts.rollback(name, tenant, version, WHO)
+    made = await _operations(service).rollback(name, tenant, version, WHO)
     print_text(f"{made.name} is as it was in version {version}.")
     return 0
 
@@ -144,7 +145,7 @@ async def reset(service: "Service", name: Name, tenant: Tenant = "") -> int:
     """Go back to the prompt that stands below: of all tenants, of the file, or shipped."""
     from ragstone.cli.show import print_text
 
-    made = await service.prompts.reset(name, tenant, WHO)
+    made = await _operations(service).reset(name, tenant, WHO)
     print_text(f"{made.name} is the {made.source} one again.")
     return 0
 
@@ -180,3 +181,9 @@ def _read(file: str) -> str:
         raise InputError(f"{file} is not in UTF-8.") from error
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror}).") from error
+
+
+def _operations(service: "Service") -> "PromptService":
+    from ragstone.plugins.prompts.contract import PROMPTS
+
+    return PROMPTS.of(service)

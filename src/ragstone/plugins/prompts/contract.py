@@ -7,6 +7,7 @@ from pydantic import Field
 
 from ragstone.core.records import TemplateVersion
 from ragstone.language.templates import MAX_PROMPT_CHARS
+from ragstone.service.added import AddedService
 from ragstone.service.bounds import Version
 from ragstone.service.routes import route
 
@@ -86,3 +87,8 @@ class PromptService(Protocol):
     async def reset(self, name: str, tenant: Tenant, who: str) -> PromptText:
         """Go back to what stands below the store, or below the tenant."""
         ...
+
+
+PROMPTS: AddedService[PromptService] = AddedService(
+    "prompts", PromptService, "ragstone.plugins.prompts.service:open_service"
+)
