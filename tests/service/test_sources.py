@@ -22,7 +22,8 @@ from ragstone.core.errors import (
 from ragstone.core.sync import SourceOption
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.local import Ragstone, sources
+from ragstone.local import Ragstone
+from ragstone.plugins.sources import service as sources
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import Settings
