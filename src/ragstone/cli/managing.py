@@ -1,6 +1,5 @@
 """The commands that look after what is indexed."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -230,6 +229,8 @@ def migrate(
     as_json: opt.AsJson = False,
 ) -> None:
     """Move collections to another index with their vectors; run it again if it was cut off."""
+    import asyncio
+
     from ragstone.cli import migrate
 
     settings = context_settings(context)
@@ -254,6 +255,8 @@ def migrate_state(
     as_json: opt.AsJson = False,
 ) -> None:
     """Move documents, conversations and all other state to another database, or nothing."""
+    import asyncio
+
     from ragstone.cli import migrate_state
 
     settings = context_settings(context)

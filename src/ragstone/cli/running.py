@@ -1,6 +1,5 @@
 """Running a command: its settings, the service that has the data, and how it ends."""
 
-import asyncio
 import inspect
 import logging
 import os
@@ -52,9 +51,11 @@ def context_settings(context: Context, **overrides: Any) -> "Settings":
 def run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
     """Run a command on the service that has the data; exit with the status it returns."""
 
-    async def run_action() -> int:
-        from ragstone import remote
+    import asyncio
 
+    from ragstone import remote
+
+    async def run_action() -> int:
         async with remote.connect(settings) as service:
             return await action(service)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -140,6 +141,14 @@ class Chunk:
             if block.kind != "code":
                 yield from span_marks(self.text, block.start, block.end)
 
+    def with_collection(self, name: str) -> "Chunk":
+        """The chunk with the name of its collection instead of the id, as a question finds it.
+
+        A question does this for a hundred chunks, and `replace` takes three times as long.
+        """
+        values: list[Any] = [*_BEFORE_COLLECTION(self), name, *_AFTER_COLLECTION(self)]
+        return Chunk(*values)
+
     def payload(self) -> dict[str, Any]:
         """Every field as JSON values, with the derived ones that filters use."""
         data: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -158,6 +167,11 @@ class Chunk:
             if name in known:
                 known[name] = tuple(known[name])
         return cls(**known)
+
+
+_FIELDS = tuple(Chunk.__dataclass_fields__)
+_BEFORE_COLLECTION = attrgetter(*_FIELDS[: _FIELDS.index("collection")])
+_AFTER_COLLECTION = attrgetter(*_FIELDS[_FIELDS.index("collection") + 1 :])
 
 
 def join_chunks(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:

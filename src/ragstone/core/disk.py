@@ -3,7 +3,6 @@
 None of it is damage: what is on the disk stays as it is, and nothing is to be moved or mended.
 """
 
-import asyncio
 import errno
 import re
 import shutil
@@ -154,6 +153,8 @@ async def until_unseen(connection: Any) -> bool:
     """Wait until no transaction of a PostgreSQL database began before now, on a connection of
     psycopg that has none of its own; whether it came to that. What an older one may still look at
     is kept, also by VACUUM FULL."""
+    import asyncio
+
     [now] = await (await connection.execute("SELECT clock_timestamp()")).fetchone()
     for _ in range(int(UNSEEN_SECONDS / LOOK_SECONDS)):
         [seeing] = await (await connection.execute(_SEEING, [now])).fetchone()

@@ -31,6 +31,9 @@ _COMPANY = re.compile(
     rf"(?P<name>[A-Z][\w&.'’-]*(?:[ ][A-Z&][\w&.'’-]*){{0,4}})[ ]?,?[ ](?:{_LEGAL})\b",
     re.IGNORECASE,
 )
+_LEGAL_FORM = re.compile(rf"[ ](?:{_LEGAL})\b", re.IGNORECASE)
+"""What a company's name ends in. Few texts have any, and to look for names takes a millisecond."""
+
 _COMPANY_CHINESE = re.compile(r"[\u4e00-\u9fff]{2,20}(?:有限公司|株式会社|集团|集團)")
 _YEAR = re.compile(
     r"(?:year\s+ended|fiscal\s+year|geschäftsjahr|exercice|ejercicio|esercizio)\D{0,20}"
@@ -81,7 +84,8 @@ def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_text(opening: str) -> Iterator[str]:
     """The first company, the year of the report, and the version."""
-    company = _COMPANY.search(opening) or _COMPANY_CHINESE.search(opening)
+    company = _LEGAL_FORM.search(opening) and _COMPANY.search(opening)
+    company = company or _COMPANY_CHINESE.search(opening)
     if company:
         yield company.groupdict().get("name") or company.group()
     if year := _YEAR.search(opening):

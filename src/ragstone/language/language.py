@@ -3,7 +3,7 @@ and what languages are called, and how they say that there is no answer."""
 
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 _SAMPLE_CHARS = 1000
@@ -93,7 +93,12 @@ def detect(text: str) -> str:
     Reads the first 1,000 characters, in under a millisecond once the model is loaded (which
     happens with the first text whose script does not decide).
     """
-    sample = text[:_SAMPLE_CHARS]
+    return _detect(text[:_SAMPLE_CHARS])
+
+
+@lru_cache(256)
+def _detect(sample: str) -> str:
+    """Kept, as a dozen places ask for the language of one question."""
     words = _WORDS.findall(sample)
     letters = sum(map(len, words))
     if letters == 0:

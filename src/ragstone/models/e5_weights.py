@@ -28,6 +28,10 @@ _UNKNOWN_COSTS = 10.0
 """By how much a character that is in no piece is less likely than the rarest piece."""
 
 
+KEPT_WORDS, MAX_KEPT = 8192, 24
+"""Words whose pieces are kept, and the characters of the longest one."""
+
+
 class Unigram:
     """`pieces` by their ids, with the logarithms of their likelihoods. Safe to use from several
     threads at once."""
@@ -49,6 +53,7 @@ class Unigram:
         for piece in self._ids:
             if len(piece) > self._longest.get(piece[0], 0):
                 self._longest[piece[0]] = len(piece)
+        self._known: dict[str, tuple[tuple[int, int], ...]] = {}
 
     def ids(self, text: str) -> list[int]:
         """The ids of the pieces of `text`."""
@@ -90,9 +95,19 @@ class Unigram:
                     places.append(place)
         return "".join(made), places
 
-    def _cut_word(self, word: str) -> list[tuple[int, int]]:
+    def _cut_word(self, word: str) -> tuple[tuple[int, int], ...]:
         """Each piece and its first character. None has a space within, so that each word is cut by
-        itself."""
+        itself, and most words of a text have been cut before."""
+        found = self._known.get(word)
+        if found is None:
+            found = self._search_pieces(word)
+            if len(word) <= MAX_KEPT:
+                if len(self._known) >= KEPT_WORDS:
+                    self._known.clear()
+                self._known[word] = found
+        return found
+
+    def _search_pieces(self, word: str) -> tuple[tuple[int, int], ...]:
         size = len(word)
         best = [float("-inf")] * (size + 1)
         best[0] = 0.0
@@ -114,7 +129,7 @@ class Unigram:
         while end:
             piece, end = last[end]
             found.append((piece, end))
-        return found[::-1]
+        return tuple(found[::-1])
 
 
 Bytes = NDArray[np.uint8]

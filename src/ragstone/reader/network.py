@@ -30,8 +30,9 @@ FORM = 1
 PADDING = -1
 """What stands for the part of a token behind the end of a row."""
 
-MAX_TOKENS = 1500
-"""In one run, padding included: larger ones are no faster and take more memory."""
+MAX_TOKENS = 300
+"""In one run, padding included: runs of 1,500 took half as much time again, as rows were padded to
+the longest of many and left the processor's cache (`benchmarks/results/notes.md`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,9 +80,8 @@ class Deduplicate(Stage):
         else:
             return hit
         similarity = min(1.0, max(0.0, (cosine - low) / (high - low)))
-        return replace(
-            hit, dense=cosine, similarity=similarity, confidence=self._confidence(similarity)
-        )
+        confidence = self._confidence(similarity)
+        return Hit(hit.chunk, hit.score, cosine, hit.bm25, hit.rerank, similarity, confidence)
 
     def _confidence(self, similarity: float) -> Confidence:
         if similarity >= self.high:

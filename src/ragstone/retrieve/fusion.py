@@ -70,6 +70,8 @@ def ranks(ranked: RankedList, k: int) -> dict[str, float]:
 def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float]:
     """Fused scores in 0..1 by chunk id, best first."""
     queries = list(dict.fromkeys(ranked.query for ranked in lists))
+    if len(queries) == 1:
+        return _best_first(_weighted_sum(lists, weights))
     whole = 1 + weights.others * (len(queries) - 1)
     total: dict[str, float] = {}
     for number, query in enumerate(queries):
@@ -79,7 +81,13 @@ def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float
             before = total.get(chunk_id, 0.0)
             best = weights.parts or own[0].source == "service"
             total[chunk_id] = max(score, before) if best else before + share * score
-    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+    return _best_first(total)
+
+
+def _best_first(scores: Mapping[str, float]) -> dict[str, float]:
+    """The scores in order, by id where they are equal."""
+    order = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    return {chunk_id: scores[chunk_id] for chunk_id in order}
 
 
 def _weighted_sum(lists: Sequence[RankedList], weights: FusionWeights) -> Mapping[str, float]:

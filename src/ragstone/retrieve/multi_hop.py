@@ -90,9 +90,7 @@ class MultiHop:
             ids = dict.fromkeys(item.chunk_id for ranked in lists for item in ranked.found)
             new = [item for item in ids if item not in known and item not in turn.left_out]
             read = await adapters.index.fetch(collection, new) if new else {}
-        chunks = known | {
-            id: replace(chunk, collection=collection.name) for id, chunk in read.items()
-        }
+        chunks = known | {id: chunk.with_collection(collection.name) for id, chunk in read.items()}
         return [
             [chunks[s.chunk_id] for s in items.found if s.chunk_id in chunks] for items in lists
         ]

@@ -216,8 +216,7 @@ class Retrieve(Stage):
                 collection=collection,
                 lists=found.lists,
                 chunks={
-                    id: replace(chunk, collection=collection.name)
-                    for id, chunk in found.chunks.items()
+                    id: chunk.with_collection(collection.name) for id, chunk in found.chunks.items()
                 },
                 encoded=found.encoded,
                 feedback=found.feedback,

@@ -149,6 +149,8 @@ def compile_file_name(file: str) -> re.Pattern[str]:
 def _files_named(question: str, hits: Sequence[Hit]) -> list[str]:
     """The names of files, with their endings, that a question says. One that another document says
     too is what is asked about, not where the answer stands."""
+    if "." not in question:
+        return []
     files = {PurePosixPath(hit.chunk.path).name for hit in hits}
     patterns = {
         file: compile_file_name(file)

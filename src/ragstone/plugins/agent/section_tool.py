@@ -113,7 +113,7 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
             found += batch
     found.sort(key=lambda item: (item.document_id, item.chunk_index))
     first = [chunk for chunk in found if chunk.document_id == found[0].document_id]
-    return [replace(item, collection=collection.name) for item in first]
+    return [item.with_collection(collection.name) for item in first]
 
 
 def _of_section(chunks: Sequence[Chunk], section: str) -> list[Chunk]:

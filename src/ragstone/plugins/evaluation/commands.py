@@ -1,7 +1,6 @@
 """The `ragstone eval` commands on sets with a corpus of their own, which they index apart. Those on
 the user's documents are in `set_commands`."""
 
-import asyncio
 import json
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
@@ -225,6 +224,8 @@ def grounding(
 
 
 def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:
+    import asyncio
+
     measured = asyncio.run(work)
     if as_json:
         typer.echo(json.dumps(measured))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ragstone.core.chunk import Chunk
@@ -120,7 +120,7 @@ async def _chunks(
 ) -> dict[str, Chunk]:
     fetched = await context.adapters.index.fetch(collection, sorted(set(ids)))
     return {
-        id: replace(item, collection=collection.name)
+        id: item.with_collection(collection.name)
         for id, item in fetched.items()
         if matches(where, item.payload())
     }

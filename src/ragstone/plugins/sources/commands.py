@@ -1,6 +1,5 @@
 """`ragstone source`: what collections are kept in sync with."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -172,6 +171,8 @@ async def sync(
     as_json: opt.AsJson = False,
 ) -> int:
     """Sync a source now, and wait for it. The exit status is 1 if the run or an item failed."""
+    import asyncio
+
     from ragstone.cli.show import out_json
     from ragstone.service import wire
 

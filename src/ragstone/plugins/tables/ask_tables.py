@@ -438,7 +438,7 @@ def _number(
     if len(passages) >= MAX_NUMBER:
         return None
     score = max((item.hit.score for item in passages), default=0.0)
-    hit = Hit(replace(chunk, collection=collection), score)
+    hit = Hit(chunk.with_collection(collection), score)
     passages.append(Passage(len(passages) + 1, chunk.text, hit))
     return len(passages)
 

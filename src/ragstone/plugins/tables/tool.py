@@ -116,7 +116,7 @@ async def _by_query(sql: str, found: Turn, context: ToolContext) -> ToolFinding:
     shown = _format_rows(result)
     output = f"Computed from {titles} by {sql}:\n{shown}"[: context.most_chars]
     hits = tuple(
-        Hit(replace(chunk, collection=found.collection.name if found.collection else ""), 1.0)
+        Hit(chunk.with_collection(found.collection.name if found.collection else ""), 1.0)
         for _, _, chunks in used[:1]
         for chunk in chunks
         if has_table(chunk)

@@ -115,7 +115,7 @@ async def _read_sources(
     chunks = [item async for some in adapters.index.scan(collection, where) for item in some]
     found = [(source, _find_chunk(source, chunks)) for source in answer.sources]
     return tuple(
-        Passage(number, chunk.text, Hit(replace(chunk, collection=collection.name), 1.0))
+        Passage(number, chunk.text, Hit(chunk.with_collection(collection.name), 1.0))
         for number, (_, chunk) in enumerate(found, 1)
         if chunk is not None
     )
