@@ -28,6 +28,7 @@ from ragstone.ingest.formats.types import (
     check_size,
     check_type,
 )
+from ragstone.ingest.formats.typed_lists import read_typed_lists
 from ragstone.ingest.pictures import add_captions, drop_bare_pictures
 from ragstone.ingest.places import find_archive, pin_file, resolve_links
 from ragstone.language.unicode import replace_surrogates, replace_value_surrogates
@@ -118,7 +119,10 @@ def parse(
         # A caption of a model follows the block that has the picture, so pictures are placed
         # before.
         blocks = add_captions(
-            drop_bare_pictures(_readable_blocks(path, struck.apply(parsed.blocks))), captions
+            drop_bare_pictures(
+                read_typed_lists(_readable_blocks(path, struck.apply(parsed.blocks)))
+            ),
+            captions,
         )
         # Read now, as an empty file must fail before its title is told.
         first = next(blocks, None)
