@@ -20,6 +20,7 @@ from ragstone.ingest.formats.image_file import redraw
 from ragstone.ingest.formats.inline_text import read_typed_bullet, rewrite_block
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
 from ragstone.ingest.formats.struck import CURRENT, HEADING, StruckText, without_struck
+from ragstone.ingest.formats.typed_lists import read_typed_lists
 from ragstone.ingest.formats.types import (
     FORMATS,
     MEGABYTE,
@@ -28,7 +29,6 @@ from ragstone.ingest.formats.types import (
     check_size,
     check_type,
 )
-from ragstone.ingest.formats.typed_lists import read_typed_lists
 from ragstone.ingest.pictures import add_captions, drop_bare_pictures
 from ragstone.ingest.places import find_archive, pin_file, resolve_links
 from ragstone.language.unicode import replace_surrogates, replace_value_surrogates

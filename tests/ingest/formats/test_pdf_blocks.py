@@ -154,8 +154,8 @@ def test_given_a_heading_of_two_lines_when_read_then_it_is_whole(tmp_path: Path)
 def test_given_a_sentence_of_two_bold_lines_when_read_then_it_is_no_heading(
     tmp_path: Path,
 ) -> None:
-    items = [Placed(72, 60, "Whoever loses a key pays for the lock of the door, and for those", 10, "F2"),
-             Placed(72, 72, "of all other doors which it opens.", 10, "F2")]  # fmt: skip
+    items = [Placed(72, 60, "Whoever loses a key pays for the lock of the door, and for", 10, "F2"),
+             Placed(72, 72, "those of all other doors which it opens.", 10, "F2")]  # fmt: skip
     items += [text(72, 100 + 12 * n, WIDE) for n in range(5)]
 
     blocks = read(tmp_path, items)

@@ -1,6 +1,6 @@
 """Lists whose numbers are typed: paragraphs "a) ...", "1. ..." or "（一）..." of any format.
 
-Whoever writes statutes or contracts types them, and only a list that is known as one is given whole.
+Whoever writes statutes or contracts types them. Only a list that is known as one is given whole.
 """
 
 import re
