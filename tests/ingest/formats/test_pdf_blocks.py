@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ragstone.core.document import Box
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
+from ragstone.ingest.formats.pdf_lines import TextRun, build_line
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.documents import DOCUMENTS
@@ -266,3 +269,18 @@ def test_what_a_typewriter_filled_in_is_no_code(tmp_path: Path) -> None:
     blocks = read(tmp_path, [text(72, 80, prose), *code(110, "Karin Dahl", "12 Quay Street")])
 
     assert [block.kind for block in blocks] == ["paragraph", "paragraph"]
+
+
+def test_given_chinese_or_russian_items_when_read_then_each_is_one() -> None:
+    texts = ["Items are:", "（一）名称；", "（二）住所；", "三、资本；", "а) заявление"]
+    lines = [
+        line
+        for at, words in enumerate(texts)
+        if (line := build_line([TextRun(words, Box(72, 90.0 + 14 * at, 300, 100.0 + 14 * at),
+                                        100.0 + 14 * at, 10.0)]))
+    ]  # fmt: skip
+
+    blocks = list(page_blocks(lines, 1, Prose()))
+
+    assert [block.kind for block in blocks] == ["paragraph", "item", "item", "item", "item"]
+    assert [block.label for block in blocks[1:]] == ["（一）", "（二）", "三、", "а)"]
