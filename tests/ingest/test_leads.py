@@ -115,3 +115,13 @@ def test_leads_survive_storage_and_are_written_once() -> None:
 
     assert decode_blocks(stored) == blocks
     assert stored.count("Not covered:") == 1
+
+
+def test_what_stands_behind_an_item_with_a_colon_has_that_item_too() -> None:
+    leads = get_leads(
+        Block("Particulars of the contract:"), make_item("Amount payable:", "6. "),
+        Block("$3,148,800"), make_item("Variations:", "7. "), Block("none"),
+    )  # fmt: skip
+
+    assert leads[2] == "Particulars of the contract:\nAmount payable:"
+    assert leads[4] == "Particulars of the contract:\nVariations:"

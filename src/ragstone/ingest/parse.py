@@ -20,6 +20,7 @@ from ragstone.ingest.formats.image_file import redraw
 from ragstone.ingest.formats.inline_text import read_typed_bullet, rewrite_block
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
 from ragstone.ingest.formats.struck import CURRENT, HEADING, StruckText, without_struck
+from ragstone.ingest.formats.typed_lists import read_typed_lists
 from ragstone.ingest.formats.types import (
     FORMATS,
     MEGABYTE,
@@ -118,7 +119,10 @@ def parse(
         # A caption of a model follows the block that has the picture, so pictures are placed
         # before.
         blocks = add_captions(
-            drop_bare_pictures(_readable_blocks(path, struck.apply(parsed.blocks))), captions
+            drop_bare_pictures(
+                read_typed_lists(_readable_blocks(path, struck.apply(parsed.blocks)))
+            ),
+            captions,
         )
         # Read now, as an empty file must fail before its title is told.
         first = next(blocks, None)

@@ -51,8 +51,9 @@ def attach_leads(blocks: Iterable[Block]) -> Iterator[Block]:
             above.append((block.level, _introduction(text.removeprefix(block.label).strip())))
             in_list = True
             continue
-        led = block.kind in LED and not in_list and intro.endswith(LEAD_ENDS)
-        yield replace(block, lead=intro) if led else block
+        lines = [intro, *(line for _, line in above)] if not between else [""]
+        led = block.kind in LED and lines[-1].endswith(LEAD_ENDS)
+        yield replace(block, lead="\n".join(line for line in lines if line)) if led else block
         if block.kind == "heading":
             intro, between, in_list, above = "", "", False, []
         elif block.kind in PROSE and text:

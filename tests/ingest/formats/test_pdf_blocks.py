@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ragstone.core.document import Box
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
+from ragstone.ingest.formats.pdf_lines import TextRun, build_line
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.documents import DOCUMENTS
@@ -121,6 +124,49 @@ def test_given_bold_type_when_read_then_it_is_a_heading_but_no_unit(tmp_path: Pa
     assert [block.kind for block in read(tmp_path, items)] == ["heading", "paragraph", "paragraph"]
 
 
+def test_given_a_page_all_in_bold_type_when_read_then_its_lines_are_no_headings(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        WIDE,
+        "The office is open on all days of the week but Sunday. Whoever comes later",
+        "finds the box beside the door, which is emptied in the morning and at noon.",
+    ]
+    items = [Placed(72, 60, "Opening times", 16, "F2")]
+    items += [Placed(72, 100 + 12 * n, line, 10, "F2") for n, line in enumerate(lines)]
+
+    blocks = read(tmp_path, items)
+
+    assert [block.kind for block in blocks] == ["heading", "paragraph"]
+    assert "comes later finds the box" in blocks[1].text
+
+
+def test_given_a_heading_of_two_lines_when_read_then_it_is_whole(tmp_path: Path) -> None:
+    items = [Placed(72, 60, "What does the library do for", 16, "F2"),
+             Placed(72, 78, "readers who live far away?", 16, "F2"),
+             Placed(72, 110, "How books are sent and when they", 10, "F2"),
+             Placed(72, 122, "have to be back", 10, "F2")]  # fmt: skip
+    items += [text(72, 150 + 12 * n, WIDE) for n in range(5)]
+
+    headings = [block.text for block in read(tmp_path, items) if block.kind == "heading"]
+
+    assert headings == ["What does the library do for readers who live far away?",
+                        "How books are sent and when they have to be back"]  # fmt: skip
+
+
+def test_given_a_sentence_of_two_bold_lines_when_read_then_it_is_no_heading(
+    tmp_path: Path,
+) -> None:
+    items = [Placed(72, 60, "Whoever loses a key pays for the lock of the door, and for", 10, "F2"),
+             Placed(72, 72, "those of all other doors which it opens.", 10, "F2")]  # fmt: skip
+    items += [text(72, 100 + 12 * n, WIDE) for n in range(5)]
+
+    blocks = read(tmp_path, items)
+
+    assert [block.kind for block in blocks] == ["paragraph", "paragraph"]
+    assert blocks[0].text.endswith("those of all other doors which it opens.")
+
+
 def test_given_the_caption_of_a_figure_when_read_then_it_is_one(tmp_path: Path) -> None:
     items = [text(72, 100, f"{WIDE}."), text(72, 140, "Figure 3: The rooms of the house")]
     assert [block.kind for block in read(tmp_path, items)] == ["paragraph", "caption"]
@@ -223,3 +269,18 @@ def test_what_a_typewriter_filled_in_is_no_code(tmp_path: Path) -> None:
     blocks = read(tmp_path, [text(72, 80, prose), *code(110, "Karin Dahl", "12 Quay Street")])
 
     assert [block.kind for block in blocks] == ["paragraph", "paragraph"]
+
+
+def test_given_chinese_or_russian_items_when_read_then_each_is_one() -> None:
+    texts = ["Items are:", "（一）名称；", "（二）住所；", "三、资本；", "а) заявление"]
+    lines = [
+        line
+        for at, words in enumerate(texts)
+        if (line := build_line([TextRun(words, Box(72, 90.0 + 14 * at, 300, 100.0 + 14 * at),
+                                        100.0 + 14 * at, 10.0)]))
+    ]  # fmt: skip
+
+    blocks = list(page_blocks(lines, 1, Prose()))
+
+    assert [block.kind for block in blocks] == ["paragraph", "item", "item", "item", "item"]
+    assert [block.label for block in blocks[1:]] == ["（一）", "（二）", "三、", "а)"]

@@ -168,3 +168,12 @@ def test_figures_that_equal_their_names_are_a_record(tmp_path: Path) -> None:
     rows = [["1", "2", "3"], ["1", "2", "3"], ["4", "5", "6"]]
 
     assert read(tmp_path, "csv", rows) == ["1: 1; 2: 2; 3: 3", "1: 4; 2: 5; 3: 6"]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "docx", "html", "csv", "ods"])
+def test_a_form_whose_labels_have_colons_has_no_names_of_columns(
+    tmp_path: Path, ending: str
+) -> None:
+    lines = read(tmp_path, ending, [["Owner:", "Ann Lee"], ["City:", "Bonn"], ["Floor:", "third"]])
+
+    assert lines == ["Owner: Ann Lee", "City: Bonn", "Floor: third"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from statistics import median
+from typing import NamedTuple
 
 from ragstone.core.document import BlockKind, Box, Place
 from ragstone.ingest.document import Block
@@ -25,7 +26,9 @@ _LOWER_WORD = re.compile(r"\b[a-z]{2,}\b")
 _TOKEN = re.compile(r"\S+")
 _LEADER = re.compile(r"(?:\.\s?){4,}\s*\d+$|…\s*\d+$")
 _BULLET = re.compile(
-    rf"([{BULLETS}])\s*[\w\"'“‘«„(\[$€£]|([–*-]|\(?(?:\d{{1,2}}|[a-z]|[ivx]{{1,4}})[.)])\s+\S"
+    rf"([{BULLETS}])\s*[\w\"'“‘«„(\[$€£]"
+    r"|([–*-](?=\s+\S)|\(?(?:\d{1,2}|[a-zа-я]|[ivx]{1,4})[.)](?=\s+\S)"
+    r"|[（(][一二三四五六七八九十]{1,3}[）)](?=\s*\S)|[一二三四五六七八九十]{1,3}、(?=\s*\S))"
 )
 _MARK = re.compile(rf"[{BULLETS}–-]")
 _NUMBER_BULLET = re.compile(r"\(?\w")
@@ -61,14 +64,21 @@ _ORNAMENT = re.compile(r"[_\-–—=~*•·\s]{4,}")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
+class Type(NamedTuple):
+    """What lines are set in; the size is in points."""
+
+    size: float
+    bold: bool = False
+
+
 class Prose:
-    """What is known of a document so far: its words, the size of its type, and the table with
+    """What is known of a document so far: its words, the type of its prose, and the table with
     which the last page ended."""
 
     def __init__(self) -> None:
         self.words: set[str] = set()
         self.last_table: Table | None = None
-        self._sizes: Counter[float] = Counter()
+        self._types: Counter[Type] = Counter()
         self._chars: Counter[bool] = Counter()
 
     @property
@@ -81,24 +91,29 @@ class Prose:
         for line in lines:
             self._chars[line.mono] += len(line.text)
         learn_words(lines, self.words)
-        self._sizes.update(_sizes(lines))
+        self._types.update(_types(lines))
 
-    def body_size(self, lines: Sequence[PageLine]) -> float:
-        """The size of the type of a page's prose: the page's own where it has enough."""
-        own = _sizes(lines)
-        known = own if sum(own.values()) > _ENOUGH_CHARS else own + self._sizes
+    def body_type(self, lines: Sequence[PageLine]) -> Type:
+        """The type of a page's prose: the page's own where it has enough."""
+        own = _types(lines)
+        known = own if own.total() > _ENOUGH_CHARS else own + self._types
         if not known:
+            # Lines so short are no prose: where all are bold, they may still be headings.
             for line in lines:
-                known[line.size] += len(line.text)
-        return known.most_common(1)[0][0] if known else 0.0
+                known[Type(line.size)] += len(line.text)
+        sizes: Counter[float] = Counter()
+        for kind, count in known.items():
+            sizes[kind.size] += count
+        size = sizes.most_common(1)[0][0] if sizes else 0.0
+        return Type(size, known[Type(size, bold=True)] > known[Type(size)])
 
 
-def _sizes(lines: Sequence[PageLine]) -> Counter[float]:
-    sizes: Counter[float] = Counter()
+def _types(lines: Sequence[PageLine]) -> Counter[Type]:
+    types: Counter[Type] = Counter()
     for line in lines:
         if len(line.runs) == 1 and len(line.text) >= _LONG_LINE and not line.mono:
-            sizes[line.size] += len(line.text)
-    return sizes
+            types[Type(line.size, line.bold)] += len(line.text)
+    return types
 
 
 _NO_RULES = Rules()
@@ -108,7 +123,7 @@ def page_blocks(
     lines: Sequence[PageLine], page: int, prose: Prose, rules: Rules = _NO_RULES
 ) -> Iterator[Block]:
     """Join the lines of a page into blocks in reading order."""
-    body, words = prose.body_size(lines), prose.words
+    body, words = prose.body_type(lines), prose.words
     lines = [line for line in lines if not _ORNAMENT.fullmatch(line.text)]
     before, prose.last_table = prose.last_table, None
     lines, ruled = extract_ruled_tables(lines, rules, before, words)
@@ -254,7 +269,7 @@ def _is_apart(block: Block, rest: Block) -> bool:
 
 
 def _stretch_blocks(
-    lines: Sequence[PageLine], tables: Sequence[Table], page: int, words: set[str], body: float
+    lines: Sequence[PageLine], tables: Sequence[Table], page: int, words: set[str], body: Type
 ) -> Iterator[Block]:
     """The blocks of lines that follow each other: tables, and what is between them."""
     owner = {place: table for table in tables for place in table.lines}
@@ -326,7 +341,7 @@ def _rows_block(rows: Sequence[TableRow], label: str, page: int) -> Block:
 
 
 def _text_blocks(
-    lines: Sequence[PageLine], page: int, words: set[str], body: float
+    lines: Sequence[PageLine], page: int, words: set[str], body: Type
 ) -> Iterator[Block]:
     """Headings, paragraphs and items; rows of figures that are not aligned stay lines."""
     kinds = _kinds(lines, body)
@@ -358,8 +373,8 @@ def _prose_kind(text: str) -> BlockKind:
     return "caption" if _CAPTION.match(text) and len(text) < 400 else "paragraph"
 
 
-def _mark(first: PageLine, body: float) -> str:
-    small = 0 < first.size <= 0.92 * body
+def _mark(first: PageLine, body: Type) -> str:
+    small = 0 < first.size <= 0.92 * body.size
     return _NOTE_LABEL if small and _FOOTNOTE.match(first.text) else ""
 
 
@@ -372,7 +387,7 @@ def _depth(bullets: list[float], left: float) -> int:
     return len(bullets)
 
 
-def _kinds(lines: Sequence[PageLine], body: float) -> list[str]:
+def _kinds(lines: Sequence[PageLine], body: Type) -> list[str]:
     rows = [_is_row(line.text) for line in lines]
     kinds = [
         "row"
@@ -382,8 +397,10 @@ def _kinds(lines: Sequence[PageLine], body: float) -> list[str]:
     ]
     for i, line in enumerate(lines):
         goes_on = i > 0 and kinds[i - 1] == "text" and _is_continuation(lines[i - 1], line)
-        if kinds[i] == "text" and not goes_on and _is_heading(line, body):
+        wraps = i > 0 and kinds[i - 1] == "heading" and _is_wrapped(lines[i - 1], line)
+        if kinds[i] == "text" and (wraps or (not goes_on and _is_heading(line, body))):
             kinds[i] = "heading"
+    _undo_sentences(lines, kinds)
     for i in range(1, len(lines) - 1):
         # Column heads and labels without figures stand between rows.
         between = kinds[i - 1] == "row" and "row" in kinds[i + 1 : i + 3]
@@ -404,17 +421,41 @@ def _is_row(text: str) -> bool:
     return numbers * 4 >= len(_TOKEN.findall(text)) and between <= numbers
 
 
-def _is_heading(line: PageLine, body: float) -> bool:
+def _is_heading(line: PageLine, body: Type) -> bool:
     text = line.text
-    if not body or len(text) > 120 or not _WORD.search(text) or _MARK.match(text):
+    if not body.size or len(text) > 120 or not _WORD.search(text) or _MARK.match(text):
         return False
     if _BRACKETED.fullmatch(text) or text[0].islower():
         return False
-    if line.size >= 1.15 * body:
+    if line.size >= 1.15 * body.size:
         # On a page with a line of text and a long footnote, the text is what is larger.
-        is_sentence = text.endswith(".") and len(_LOWER_WORD.findall(text)) >= _SENTENCE_WORDS
-        return len(text) > 2 and not is_sentence
-    return line.bold and line.size >= 0.95 * body and not text.endswith((".", ",", ";"))
+        return len(text) > 2 and not _is_sentence(text)
+    # Where all text is bold, it says nothing of a line.
+    emphasised = line.bold and not body.bold and line.size >= 0.95 * body.size
+    return emphasised and not text.endswith((".", ",", ";"))
+
+
+def _is_sentence(text: str) -> bool:
+    return text.endswith(".") and len(_LOWER_WORD.findall(text)) >= _SENTENCE_WORDS
+
+
+def _is_wrapped(before: PageLine, line: PageLine) -> bool:
+    """Whether a line is the rest of the heading right above it: it looks the same, and begins with
+    a small letter."""
+    alike = before.size == line.size and before.bold == line.bold
+    return alike and not _has_gap(before, line) and line.text[0].islower()
+
+
+def _undo_sentences(lines: Sequence[PageLine], kinds: list[str]) -> None:
+    """Make text of headings of several lines that are sentences: whole paragraphs stand out too."""
+    start = 0
+    for i in range(1, len(lines) + 1):
+        if i < len(lines) and not _breaks(lines, kinds, start, i):
+            continue
+        text = " ".join(line.text for line in lines[start:i])
+        if kinds[start] == "heading" and i > start + 1 and _is_sentence(text):
+            kinds[start:i] = ["text"] * (i - start)
+        start = i
 
 
 def _is_continuation(before: PageLine, line: PageLine) -> bool:
@@ -423,8 +464,8 @@ def _is_continuation(before: PageLine, line: PageLine) -> bool:
     return alike and not _has_gap(before, line) and not _ENDED.search(before.text)
 
 
-def _level(line: PageLine, body: float) -> int:
-    ratio = line.size / body
+def _level(line: PageLine, body: Type) -> int:
+    ratio = line.size / body.size
     if ratio >= 1.15:
         return 1 if ratio >= 1.6 else 2 if ratio >= 1.35 else 3
     return 4 if line.text.isupper() else 5

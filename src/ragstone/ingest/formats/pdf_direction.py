@@ -27,9 +27,12 @@ _LEVEL = 0.3
 """A character whose baseline is off that of the line by more heights of it is of another one."""
 
 _LEFTWARD = ("R", "AL")
-_RIGHTWARD = re.compile(r"(?=[NSO]{0,200}L)[NL](?:[NLSO]*[NL])?|N(?:S?N)*")
+_RIGHTWARD = re.compile(
+    r"(?=[NSOW]{0,200}L)[NL](?:[NLSOW]*[NL])?|(?<!N)(?:NNNW)+N{1,3}(?!N)|N(?:S?N)*"
+)
 """By kinds of characters: words of letters (L) that are read rightwards, with figures (N), spaces
-and signs (O) among them; and a figure with its separators (S)."""
+(W) and signs (O) among them; a figure whose thousands are parted by spaces, seen from the right;
+and one with its separators (S)."""
 
 _MIRRORED = str.maketrans("()[]{}«»‹›<>", ")(][}{»«›‹><")
 _LAM, _ALEFS = 0x644, (0x622, 0x623, 0x625, 0x627)
@@ -181,7 +184,9 @@ def _kind(sign: str, is_arabic: bool = False) -> str:
         return "N"
     if direction == "CS" or (direction == "ES" and not is_arabic):
         return "S"
-    return "R" if direction in _LEFTWARD else "L" if direction == "L" else "O"
+    if direction in _LEFTWARD:
+        return "R"
+    return {"L": "L", "WS": "W"}.get(direction, "O")
 
 
 def _is_turned(part: str, parts: Sequence[str], place: int) -> bool:

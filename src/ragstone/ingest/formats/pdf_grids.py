@@ -22,6 +22,7 @@ from ragstone.ingest.formats.tables import (
     are_names,
     find_sideways,
     is_banner,
+    is_form,
     name_columns,
     row_line,
 )
@@ -395,7 +396,7 @@ def _head(
     spans = {number: [text for text in texts if text.top == number] for number in numbers}
     if bold[0] and not all(bold):
         count = bold.index(False)
-    elif not are_names(table[0]) or _is_form(table, spans[numbers[0]], texts):
+    elif not are_names(table[0]) or is_form(table) or _is_form(table, spans[numbers[0]], texts):
         return 0
     else:
         count = 1

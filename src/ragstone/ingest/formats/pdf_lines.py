@@ -52,9 +52,9 @@ def page_frame(page: Any) -> Frame:
 HYPHEN = "\x02"
 """Stands for the mark (U+FFFE, or this) that PDFium puts where a line ends with a hyphen."""
 
-BULLETS = "•●○▪▫■□▲►▶◆◇◦‣⁃∙☐☑☒\u2701-\u27bf"
-"""Signs that begin an item, for the inside of a class in a regular expression: dots, squares,
-boxes, and what the font of dingbats has."""
+BULLETS = "•‣⁃∙\u2580-\u25ff☐☑☒\u2701-\u27bf"
+"""Signs that begin an item, for the inside of a class in a regular expression: dots, blocks,
+squares and other shapes, boxes, and what the font of dingbats has."""
 
 _HYPHENS = "-‐\u00ad"
 _EDGE_LINES = 2

@@ -36,6 +36,8 @@ _MIN_BLANK = 1 / 3
 """The share of rows whose first cell is empty in a table that says its groups only once."""
 
 _MIN_OUTLINE = 4
+_MIN_LABELS = 2
+"""Rows that show how a form is written."""
 
 
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
@@ -373,7 +375,7 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
         return 0
     if _is_group(rows[0]) and len(rows) > 2 and are_names(rows[1]):
         return 2
-    if not are_names(rows[0]):
+    if not are_names(rows[0]) or is_form(rows):
         return 0
     named = [cell for cell in rows[0] if cell]
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
@@ -388,6 +390,11 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
         if len(set(both)) >= under and under > known:
             return count
     return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
+
+
+def is_form(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether each row is a label with a colon and its value, the first one too."""
+    return all(row[0].endswith((":", "：")) for row in rows[:_MIN_LABELS])
 
 
 def _is_group(row: Sequence[str]) -> bool:
