@@ -116,8 +116,16 @@ class Corpus:
     peak_mb: float
 
 
+def check_environments() -> None:
+    """Exit where a peer is not installed."""
+    for python in (PEERS_PYTHON, TXTAI_PYTHON):
+        if not python.exists():
+            sys.exit(f"There is no {python}: run nox --install-only -s peers peers_txtai.")
+
+
 def run() -> Iterator[Row]:
     """The rows of every set, and the load of the machine."""
+    check_environments()
     loads = [os.getloadavg()[0]]
     for name in os.environ.get("BENCH_SETS", ",".join(SETS)).split(","):
         files, asked = read_set(name)
@@ -135,7 +143,7 @@ def read_set(name: str) -> tuple[list[Path], list[FileQuestion]]:
         FileQuestion(
             row["turns"][0],
             tuple(row["cites"]),
-            frozenset(row.get("pages") or filter(None, [row.get("page")])),
+            frozenset(row.get("pages") or ()) if name == "filings" else frozenset(),
             tuple(row["right"]),
             not row["refuse"],
             row,
@@ -247,7 +255,7 @@ def passage_rows(
     files that are `known`."""
     rows = list(zip(asked, passages, known, strict=True))
     both = [(q, found) for q, found, is_known in rows if q.is_answerable and is_known]
-    placed = [(q, found) for q, found in both if q.pages or (q.names and name != "filings")]
+    placed = [(q, found) for q, found in both if (q.pages if name == "filings" else q.names)]
     place = "page" if name == "filings" else "file"
     for depth, where in ((1, "first"), (FIRST, f"in the first {FIRST}"), (10, "in the first 10")):
         hits = [any(map(q.is_place, found[:depth])) for q, found in placed]
@@ -273,7 +281,7 @@ def answer_rows(
             extra = {"refused": answer["refused"], "sources": sources}
             outcome, is_elsewhere, _ = grade(question.row, text, extra)
             outcomes.append(outcome if question.is_answerable else f"{outcome}, unanswerable")
-            if outcome == "right" and question.pages:
+            if outcome == "right" and question.row["page"]:
                 pages.append(not is_elsewhere)
     answered = [item for item in outcomes if not item.endswith("unanswerable")]
     refused = [item for item in outcomes if item.endswith("unanswerable")]

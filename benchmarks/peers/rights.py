@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.peers.compare import PEERS_PYTHON, QUIET, ROOT
-from benchmarks.peers.documents import TXTAI_PYTHON
+from benchmarks.peers.documents import TXTAI_PYTHON, check_environments
 from benchmarks.peers.rights_texts import ASKED, FIRST, QUESTIONS, READERS, TEXTS
 from benchmarks.row import Row
 from ragstone import build
@@ -24,6 +24,7 @@ from ragstone.settings import Settings
 
 
 def run() -> Iterator[Row]:
+    check_environments()
     for who, row in asyncio.run(find_own()).items():
         yield Row(f"Rights, not allowed among five{who}: Ragstone", row[0])
         yield Row(f"Rights, allowed among five{who}: Ragstone", row[1])
