@@ -206,6 +206,13 @@ def peers(session: nox.Session) -> None:
 
 
 @nox.session
+def peers_txtai(session: nox.Session) -> None:
+    """txtai, which brings torch, for `python -m benchmarks peers.documents peers.rights`, which
+    need the environment of `peers` too: `nox --install-only -s peers peers_txtai` makes both."""
+    install(session, "-r", "benchmarks/peers/requirements_txtai.txt")
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Random requests to every operation; FUZZ_EXAMPLES=100 takes minutes instead of hours. Its
     environment is apart, because it would load itself into every run of pytest."""

@@ -1,7 +1,8 @@
 """`python -m benchmarks [NAME...]`: run benchmarks and write their figures.
 
-All of them go to `benchmarks/results/results.md`, those with a bound to `docs/measured.md`, and ten
-to the README. `python -m benchmarks formats FOLDER...` prints how the files of folders are read.
+All of them go to `benchmarks/results/results.md`, those with a bound to `docs/measured.md`, those
+of peers to `docs/compared.md`, and ten to the README. `python -m benchmarks formats FOLDER...`
+prints how the files of folders are read.
 
 Each benchmark is a module here with `run() -> Iterable[Row]`. A row without a bound is shown; a
 row that misses its bound makes the command fail.
@@ -15,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import formats
+from benchmarks.compared import write_compared
 from benchmarks.row import Row
 
 Rows = dict[str, list[dict[str, object]]]
@@ -78,6 +80,9 @@ APART = {
     "sizes": "python -m benchmarks sizes",
     "per_document": "python -m benchmarks per_document",
     "peers": "nox -s peers",
+    "peers.documents": "python -m benchmarks peers.documents",
+    "peers.replies": "EXAM_MODEL=FILE.gguf python -m benchmarks peers.replies",
+    "peers.rights": "python -m benchmarks peers.rights",
     "fuzz": "nox -s fuzz",
     "hostile": "python -m benchmarks hostile",
     "late_interaction": "python -m benchmarks late_interaction",
@@ -125,6 +130,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "results.json"
 README = HERE.parent / "README.md"
 MEASURED = HERE.parent / "docs" / "measured.md"
+COMPARED = HERE.parent / "docs" / "compared.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->"
 
 
@@ -148,11 +154,20 @@ def main(names: list[str]) -> int:
 
 
 def write_tables(stored: Rows) -> None:
-    """Write all rows into results.md, and between the marks of the two pages what each shows."""
+    """Write all rows into results.md, and between the marks of the pages what each shows."""
     RESULTS.with_suffix(".md").write_text(table(stored), encoding="utf-8")
-    for page, rows in ((MEASURED, bounded(stored)), (README, headlines(stored))):
-        text = between_marks(page.read_text(encoding="utf-8"), table(rows))
+    for page, shown in pages(stored):
+        text = between_marks(page.read_text(encoding="utf-8"), shown)
         page.write_text(text, encoding="utf-8")
+
+
+def pages(stored: Rows) -> list[tuple[Path, str]]:
+    """The pages that show figures, and what stands between the marks of each."""
+    return [
+        (MEASURED, table(bounded(stored))),
+        (README, table(headlines(stored))),
+        (COMPARED, write_compared(stored)),
+    ]
 
 
 def bounded(stored: Rows) -> Rows:

@@ -108,7 +108,7 @@ def speed(size: int, place: Path) -> Iterator[Row]:
     took_by, built_by = [], []
     for peer, module in PEERS.items():
         found = one_side(module, str(PEERS_PYTHON), file)
-        [(variant, took)] = milliseconds(found).items()
+        (variant, took), *_ = milliseconds(found).items()
         yield Row(f"{what}: {peer}", took, "ms", note=variant)
         yield Row(f"{build}: {peer}", found["built"], "s", detail=True)
         took_by.append(took)

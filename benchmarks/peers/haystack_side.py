@@ -12,7 +12,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from benchmarks.peers.chinese import PAIRS
 from benchmarks.peers.exported import Exported
-from benchmarks.peers.side import CANDIDATES, DEPTH, Search, main
+from benchmarks.peers.side import CANDIDATES, DEPTH, VECTORS, Search, main
 
 USUAL = "reciprocal_rank_fusion"
 
@@ -52,6 +52,10 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
         store.write_documents([Document(id=i, content=t, embedding=v) for i, t, v in rows])
         for mode in [USUAL] if data.usual else MODES:
             searches[f"{mode}, {name}"] = _search(store, vectors, mode.split()[0], MODES[mode])
+    alone = InMemoryEmbeddingRetriever(store, top_k=DEPTH)
+    searches[VECTORS] = lambda question: [
+        document.id for document in alone.run(vectors[question])["documents"]
+    ]
     yield searches
 
 

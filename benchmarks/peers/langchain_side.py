@@ -14,7 +14,7 @@ from Stemmer import Stemmer
 
 from benchmarks.peers.chinese import PAIRS
 from benchmarks.peers.exported import Exported
-from benchmarks.peers.side import CANDIDATES, Search, main
+from benchmarks.peers.side import CANDIDATES, DEPTH, VECTORS, Search, main
 
 Words = Callable[[str], list[str]]
 
@@ -63,6 +63,9 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
     for name, words in variants[: 1 if data.usual else None]:
         bm25 = BM25Retriever.from_texts(data.texts, names, preprocess_func=words, k=CANDIDATES)
         searches[name] = _search(EnsembleRetriever(retrievers=[bm25, near]))
+    searches[VECTORS] = lambda question: [
+        found.metadata["chunk"] for found in store.similarity_search(question, DEPTH)
+    ]
     yield searches
 
 

@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 
 from benchmarks.peers.chinese import CHARACTERS, PAIRS
 from benchmarks.peers.exported import Exported
-from benchmarks.peers.side import CANDIDATES, DEPTH, Search, main
+from benchmarks.peers.side import CANDIDATES, DEPTH, VECTORS, Search, main
 
 USUAL = "reciprocal_rerank"
 
@@ -77,6 +77,8 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
     if not data.usual:
         plain = VectorStoreIndex(nodes, embed_model=known)
         searches["simple, in-memory vectors"] = _search(plain, bm25, {})
+    alone = near.as_retriever(similarity_top_k=DEPTH)
+    searches[VECTORS] = lambda question: [f.node.node_id for f in alone.retrieve(question)]
     yield searches
 
 

@@ -10,12 +10,16 @@ from statistics import median
 
 from benchmarks.common import resident_mb
 from benchmarks.peers.exported import Exported
+from benchmarks.peers.pieces import measure_process
 
 CANDIDATES = 100
 """Chunks that each retriever of a hybrid search gives; Ragstone's default."""
 
 DEPTH = 50
 """Chunks that a hybrid search gives, so that ten different documents are among them."""
+
+VECTORS = "vectors alone"
+"""The variant that the first lines of every peer's README build, beside the hybrid ones."""
 
 WARM = 3
 
@@ -32,10 +36,10 @@ def main(opened: Opened) -> None:
     data = Exported.read(source)
     started = time.perf_counter()
     with opened(data) as searches:
-        built = time.perf_counter() - started
+        built, measured = time.perf_counter() - started, measure_process()
         variants = {name: _asked(search, data) for name, search in searches.items()}
         memory = resident_mb()
-    found = {"built": built, "resident_mb": memory, "variants": variants}
+    found = {"built": built, "resident_mb": memory, "variants": variants, **measured}
     result.write_text(json.dumps(found), encoding="utf-8")
 
 

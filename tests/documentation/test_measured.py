@@ -9,27 +9,19 @@ from benchmarks.__main__ import (
     BEGIN,
     END,
     HEADLINES,
-    MEASURED,
-    README,
     RESULTS,
     Rows,
     between_marks,
-    bounded,
-    headlines,
-    table,
+    pages,
 )
 
 STORED: Rows = json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("page", "rows"),
-    [(README, headlines(STORED)), (MEASURED, bounded(STORED))],
-    ids=("README", "measured"),
-)
-def test_a_page_shows_what_was_stored(page: Path, rows: Rows) -> None:
+@pytest.mark.parametrize(("page", "shown"), pages(STORED), ids=("measured", "README", "compared"))
+def test_a_page_shows_what_was_stored(page: Path, shown: str) -> None:
     text = page.read_text(encoding="utf-8")
-    assert between_marks(text, table(rows)) == text
+    assert between_marks(text, shown) == text
 
 
 def test_every_figure_of_the_readme_is_measured() -> None:
