@@ -1,10 +1,19 @@
 """Rarity: what is in every chunk is worth little, what is in few is worth much."""
 
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.retrieve.sampled_rarity import Rarity
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
+from ragstone.ports import ChunkIndex
+from ragstone.retrieve.sampled_rarity import Rarity, SampledRarity
+from tests.engine.samples import a_chunk
+from tests.hashing import HashingEmbedder, OneEmbedder
 
 COMMON, RARE, UNSEEN = 1, 2, 3
 SAMPLE = Rarity.of([[COMMON, COMMON, RARE], *([[COMMON]] * 999)])
@@ -37,3 +46,27 @@ def test_specificity_lies_in_0_to_1(texts: list[list[int]], asked: list[int]) ->
 @pytest.mark.parametrize("sampled", [1, 10, 1000])
 def test_given_a_token_in_every_text_then_its_idf_is_near_0(sampled: int) -> None:
     assert Rarity.of([[COMMON]] * sampled).idf([COMMON])[0] < 0.3
+
+
+@pytest.mark.parametrize(
+    ("counts", "languages"),
+    [
+        ({}, set()),
+        ({"": 5}, set()),
+        ({"en": 99, "de": 1}, {"en", "de"}),
+        ({"en": 500, "de": 300, "is": 3}, {"en", "de"}),
+    ],
+)
+async def test_the_languages_are_those_of_more_than_a_few_passages(
+    counts: dict[str, int], languages: set[str]
+) -> None:
+    chunks = [a_chunk("x", language=name) for name, count in counts.items() for _ in range(count)]
+
+    async def scan(*_: Any, **__: Any) -> AsyncIterator[list[Chunk]]:
+        if chunks:
+            yield chunks
+
+    embedder = HashingEmbedder()
+    index = cast(ChunkIndex, SimpleNamespace(scan=scan))
+    collection = Collection("default", "c", embedder.name, embedder.fingerprint, 32, "mul")
+    assert await SampledRarity(index, OneEmbedder(embedder)).languages(collection) == languages

@@ -7,10 +7,10 @@ a time is cut into windows, whose vectors are averaged by their lengths.
 import asyncio
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TypeVar
 
@@ -68,6 +68,12 @@ class MultilingualE5:
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return await self._embed(self._quick, "query: ", texts, MAX_QUESTION_WINDOWS)
 
+    def equate_languages(self, vectors: Vectors, languages: Collection[str]) -> Vectors:
+        axes = _language_axes(frozenset(languages))
+        found = vectors - (vectors @ axes.T) @ axes
+        unit: Vectors = found / np.linalg.norm(found, axis=1, keepdims=True)
+        return unit
+
     async def _embed(
         self, threads: ThreadPoolExecutor, prefix: str, texts: Sequence[str], most: int | None
     ) -> Vectors:
@@ -105,6 +111,27 @@ async def _vector(
 
 async def _call(threads: ThreadPoolExecutor, work: Callable[[A], T], argument: A) -> T:
     return await asyncio.get_running_loop().run_in_executor(threads, work, argument)
+
+
+@lru_cache(maxsize=64)
+def _language_axes(languages: frozenset[str]) -> Vectors:
+    """The directions (languages - 1, 384) in which passages of these languages differ whatever they
+    are about, after Xie et al., "Discovering Low-rank Subspaces for Language-agnostic Multilingual
+    Representations" (2022)."""
+    known, means = _language_means()
+    own = means[[place for place, language in enumerate(known) if language in languages]]
+    if len(own) < 2:
+        return np.zeros((0, MultilingualE5.dimensions), np.float32)
+    axes: Vectors = np.linalg.svd(own - own.mean(axis=0), full_matrices=False)[2][: len(own) - 1]
+    return axes
+
+
+@cache
+def _language_means() -> tuple[list[str], Vectors]:
+    """The mean vector of the same texts in each language (`training.language_means`)."""
+    with files("ragstone.models").joinpath("data/language-means.npz").open("rb") as file:
+        data = np.load(file)
+        return str(data["languages"]).split(), data["means"].astype(np.float32)
 
 
 BRIDGE_WEIGHTS, BRIDGE_WORDS = "bridge.npz", "bridge-words.npz"

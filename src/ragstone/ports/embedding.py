@@ -1,5 +1,6 @@
 """The ports that turn text into vectors."""
 
+from collections.abc import Collection as AbstractCollection
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -97,6 +98,17 @@ class LateEmbedder(Embedder, Protocol):
 
 
 @runtime_checkable
+class EquatingEmbedder(Embedder, Protocol):
+    """An embedder whose vectors also tell the language, so that a question is nearer to passages in
+    its own whatever they are about, and that can take this out of a question's."""
+
+    def equate_languages(self, vectors: Vectors, languages: AbstractCollection[str]) -> Vectors:
+        """Vectors of questions (n, dimensions), as near to passages in one of the languages as to
+        those in another that say the same; of unit length."""
+        ...
+
+
+@runtime_checkable
 class BridgingEmbedder(Embedder, Protocol):
     """An embedder that puts texts of many languages among those of an English one."""
 
@@ -174,6 +186,10 @@ class TermStatistics(Protocol):
 
     async def specificity(self, collection: Collection, question: str) -> float | None:
         """How specific a question is for the collection, 0 (topical) to 1; None if unknown."""
+        ...
+
+    async def languages(self, collection: Collection) -> frozenset[str]:
+        """The languages of its passages, of a large collection the more frequent ones."""
         ...
 
     async def late_query(

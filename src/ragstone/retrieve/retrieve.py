@@ -42,7 +42,7 @@ FEW = 0.1
 """The share of passages in other languages up to which those in the question's keep their scores:
 there they are no translations of each other."""
 
-FOREIGN = 0.9
+FOREIGN = 0.98
 """Share of the score that a passage in another language than the question keeps: of two that
 answer equally, the one in the question's language comes first."""
 

@@ -1,4 +1,5 @@
-"""How rare tokens are in each collection, from a sample of its chunks that is kept for a while."""
+"""How rare tokens are in each collection, and its languages, from a sample of its chunks that is
+kept for a while."""
 
 import asyncio
 import math
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion, LateQuery, late_query
 from ragstone.language.words import inverse_document_frequency
-from ragstone.ports import ChunkIndex, Embedders, LateEmbedder
+from ragstone.ports import ChunkIndex, Embedder, Embedders, LateEmbedder
 
 BROAD, NARROW = 0.25, 0.40
 """Mean rarity of the tokens of a topical and of a specific question. Between them lie most
@@ -67,9 +69,14 @@ GROWTH_SECONDS = 5.0
 """How long the sample of a collection that has fewer chunks than that is used."""
 
 
+MIN_LANGUAGE = 0.01
+"""Share of the sample from which a language counts: names and code are taken for others."""
+
+
 @dataclass(frozen=True, slots=True)
-class _CachedSample:
+class _Sample:
     rarity: Rarity
+    languages: frozenset[str]
     until: float
 
 
@@ -79,8 +86,8 @@ class SampledRarity:
     def __init__(self, index: ChunkIndex, embedders: Embedders) -> None:
         self._index = index
         self._embedders = embedders
-        self._kept: dict[Collection, _CachedSample] = {}
-        self._sampling: dict[Collection, asyncio.Task[Rarity]] = {}
+        self._kept: dict[Collection, _Sample] = {}
+        self._sampling: dict[Collection, asyncio.Task[_Sample]] = {}
 
     async def specificity(self, collection: Collection, question: str) -> float | None:
         embedder = self._embedders.find_indexing(collection)
@@ -102,24 +109,39 @@ class SampledRarity:
 
     async def rarity(self, collection: Collection, embedder: LateEmbedder) -> Rarity:
         """The rarity of the embedder's tokens in `collection`."""
+        return (await self._sample(collection, embedder)).rarity
+
+    async def languages(self, collection: Collection) -> frozenset[str]:
+        embedder = self._embedders.find_indexing(collection)
+        return (await self._sample(collection, embedder)).languages
+
+    async def _sample(self, collection: Collection, embedder: Embedder) -> _Sample:
         kept = self._kept.get(collection)
         if kept and time.monotonic() < kept.until:
-            return kept.rarity
+            return kept
         task = self._sampling.get(collection)
         if task is None:
-            task = asyncio.create_task(self._sample(collection, embedder))
+            task = asyncio.create_task(self._read_sample(collection, embedder))
             self._sampling[collection] = task
-        return kept.rarity if kept else await asyncio.shield(task)
+        return kept if kept else await asyncio.shield(task)
 
-    async def _sample(self, collection: Collection, embedder: LateEmbedder) -> Rarity:
+    async def _read_sample(self, collection: Collection, embedder: Embedder) -> _Sample:
         try:
-            texts: list[str] = []
+            found: list[Chunk] = []
             async for chunks in self._index.scan(collection, batch=SAMPLE):
-                texts = [chunk.searchable for chunk in chunks]
+                found = chunks
                 break
-            rarity = Rarity.of(await embedder.token_ids(texts) if texts else [])
-            lasts = SECONDS if len(texts) >= SAMPLE else GROWTH_SECONDS
-            self._kept[collection] = _CachedSample(rarity, time.monotonic() + lasts)
-            return rarity
+            texts = [chunk.searchable for chunk in found]
+            ids = await embedder.token_ids(texts) if isinstance(embedder, LateEmbedder) else []
+            counts = Counter(chunk.language for chunk in found if chunk.language)
+            least = MIN_LANGUAGE * counts.total()
+            lasts = SECONDS if len(found) >= SAMPLE else GROWTH_SECONDS
+            sample = _Sample(
+                Rarity.of(ids),
+                frozenset(language for language, number in counts.items() if number >= least),
+                time.monotonic() + lasts,
+            )
+            self._kept[collection] = sample
+            return sample
         finally:
             self._sampling.pop(collection, None)

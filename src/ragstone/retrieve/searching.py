@@ -24,7 +24,15 @@ from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import Ask, Plan, RankedList, Scored
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion, LateQuery
-from ragstone.ports import Adapters, BridgingEmbedder, LateEmbedder, Search, Vectors
+from ragstone.ports import (
+    Adapters,
+    BridgingEmbedder,
+    Embedder,
+    EquatingEmbedder,
+    LateEmbedder,
+    Search,
+    Vectors,
+)
 from ragstone.retrieve.fusion import FusionWeights, fuse
 
 FEEDBACK_CHUNKS = 5
@@ -92,6 +100,16 @@ class Searching:
             vectors = await self.bridge.embed_queries(queries)
             return vectors, EncodedQuestion(vectors[0])
         embedder = self.adapters.embedders.find_indexing(self.collection)
+        vectors, first = await self._embed(embedder, queries)
+        if isinstance(embedder, EquatingEmbedder):
+            languages = await self.adapters.statistics.languages(self.collection)
+            vectors = embedder.equate_languages(vectors, languages)
+            first = replace(first, vector=vectors[0])
+        return vectors, first
+
+    async def _embed(
+        self, embedder: Embedder, queries: Sequence[str]
+    ) -> tuple[Vectors, EncodedQuestion]:
         if self.known and list(queries) == [self.known[0]]:
             return self.known[1].vector[None], self.known[1]
         if not isinstance(embedder, LateEmbedder):

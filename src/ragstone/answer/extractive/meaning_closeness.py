@@ -11,7 +11,7 @@ import numpy as np
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, Embedders, Vectors, find_collection
+from ragstone.ports import Catalog, Embedders, EquatingEmbedder, Vectors, find_collection
 
 COMPARED = 4
 """Passages whose units are compared: those that come first."""
@@ -42,8 +42,11 @@ class MeaningCloseness:
         places = [(p, u) for p in range(min(COMPARED, len(units))) for u in range(len(units[p]))]
         places = places[:MOST_UNITS]
         texts = [passages[p].text[units[p][u].start : units[p][u].end] for p, u in places]
-        asked = (await embedder.embed_queries([ask.question]))[0]
-        cosines = (await embedder.embed_passages(texts)) @ asked
+        asked = await embedder.embed_queries([ask.question])
+        if isinstance(embedder, EquatingEmbedder):
+            languages = {passage.hit.chunk.language for passage in passages[:COMPARED]}
+            asked = embedder.equate_languages(asked, languages)
+        cosines = (await embedder.embed_passages(texts)) @ asked[0]
         low, high = embedder.cosines
         found = [np.zeros(len(own), np.float32) for own in units]
         for (p, u), cosine in zip(places, cosines, strict=True):

@@ -101,6 +101,7 @@ def chunk_entry(
             collection=collection.id,
             start=piece.start,
             end=piece.end,
+            language=detect(piece.text) or collection.language,
         )
         for number, piece in enumerate(pieces)
     ]

@@ -5,7 +5,7 @@ that a collection of other token vectors is rebuilt before it is searched.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from ragstone.language.late_interaction import EncodedQuestion, Floats, PlacedTokens
 from ragstone.plugins.named_models.colbert import Colbert
 from ragstone.plugins.named_models.places import ModelPlaces
-from ragstone.ports import IN_BULK, Embedder, Vectors
+from ragstone.ports import IN_BULK, Embedder, EquatingEmbedder, Vectors
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -103,6 +103,11 @@ class ColbertEmbedder:
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return await self.base.embed_queries(texts)
+
+    def equate_languages(self, vectors: Vectors, languages: Collection[str]) -> Vectors:
+        if isinstance(self.base, EquatingEmbedder):
+            return self.base.equate_languages(vectors, languages)
+        return vectors
 
     def token_dimensions(self) -> int:
         dimensions: int = self._colbert.model.dimensions
