@@ -1,5 +1,6 @@
 """What questions ask of tables, by learned weights, the bundled embedder and the reader."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from ragstone.plugins.tables.reading_choice import (
     choose_reading,
     weigh_rows,
 )
-from ragstone.plugins.tables.saying import sentence
+from ragstone.plugins.tables.saying import describe_reading, sentence
+from ragstone.plugins.tables.table_question import Condition, TableQuestion
 from ragstone.retrieve.typed_table import TypedTable
 from ragstone.verify.reading_judge import ReadingJudge
 from tests.hashing import bundled_e5
@@ -113,6 +115,23 @@ async def test_given_several_tables_then_the_one_that_is_meant_answers(tmp_path:
 async def test_given_rows_of_totals_then_they_are_not_added_up(tmp_path: Path) -> None:
     said = await say("What is the total plan for 2025?", tables_of(a_workbook(tmp_path))[:1])
     assert not said or ("18,900" in said and "rows of totals are left out" in said)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "named"),
+    [
+        ((), "(Hazard, Year: Flood 1931)"),
+        ((Condition("Hazard", "in", ("Drought",)),), "(Year: 1920)"),
+        ((Condition("Year", ">", (Decimal(1940),)),), "(Hazard, Year: Drought 1942)"),
+    ],
+)
+def test_the_highest_is_named_by_what_tells_it_from_other_rows(
+    conditions: tuple[Condition, ...], named: str, tmp_path: Path
+) -> None:
+    rows = "Hazard,Year,Deaths\nFlood,1931,3700\nFlood,1959,2000\nDrought,1920,3000\n"
+    [table] = tables_of(written(tmp_path, f"{rows}Drought,1942,2100\nStorm,1970,500\n"))
+    said = describe_reading(TableQuestion(table, "most", "Deaths", conditions=conditions), "en")
+    assert named in said
 
 
 async def test_a_question_for_a_cell_is_left_to_search() -> None:

@@ -228,7 +228,7 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
         names=", ".join(names),
     )
     if asked.operation in NAMING and asked.limit == 1 and names:
-        said += f" ({_name_column(asked)}: {', '.join(names)})"
+        said += f" ({', '.join(_name_columns(asked))}: {', '.join(names)})"
     if found.empty:
         said += texts["empty"].format(empty=found.empty)
     if asked.table.totals:
@@ -238,16 +238,28 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
     return f"{said}{'。' if language == 'zh' else '.'}"
 
 
-def _name_column(asked: TableQuestion) -> str:
-    """The column that tells rows apart for readers: the first of texts, or the first."""
-    texts = [column for column in asked.table.columns if column.type == "text"]
+def _name_columns(asked: TableQuestion) -> list[str]:
+    """The columns that tell rows apart for readers: the first of texts, or the first, and the year
+    or date of the highest and lowest where that alone does not. What is measured, or the same in
+    all, tells nothing."""
+    said = {asked.measure}
+    said |= {c.column for c in asked.conditions if c.comparison == "in" and len(c.values) == 1}
+    columns = [column for column in asked.table.columns if column.name not in said]
+    columns = columns or list(asked.table.columns)
+    texts = [column for column in columns if column.type == "text"]
     unique = [column for column in texts if column.unique]
-    return (unique or texts or asked.table.columns)[0].name
+    name = (unique or texts or columns)[0]
+    times = [column for column in columns if column.type == "date" or column.years]
+    is_enough = name.unique or name in times or asked.operation not in ("most", "least")
+    return [name.name, *(column.name for column in times[: not is_enough])]
 
 
 def _list_names(asked: TableQuestion, found: ComputedRows) -> list[str]:
-    place = asked.table.place(_name_column(asked))
-    names = dict.fromkeys(_one_line(row.cells[place] or "") for row in found.rows[:SHOWN])
+    places = [asked.table.place(column) for column in _name_columns(asked)]
+    names = dict.fromkeys(
+        " ".join(_one_line(row.cells[place] or "") for place in places).strip()
+        for row in found.rows[:SHOWN]
+    )
     return [name for name in names if name]
 
 
@@ -326,7 +338,7 @@ def record(asked: TableQuestion, cells: Sequence[str | None]) -> str:
     wanted = {
         asked.measure,
         asked.group,
-        _name_column(asked),
+        *_name_columns(asked),
         *(condition.column for condition in asked.conditions),
     }
     kept = [
