@@ -19,7 +19,7 @@ from ragstone.store.sql import migrations
 from tests.store.sql.next_schema import NEXT, next_schema
 
 PACKED = Path(__file__).parent.parent / "released"
-OLDER, RELEASED = "0100", "0101"
+OLDER, RELEASED = "0100", "0102"
 """The schemas of the directories that are kept: before the first release, and of it."""
 
 ASK = Ask("How long does the battery of the Lantern 3 last?", cache=False)
