@@ -32,6 +32,8 @@ OF_THE_PROCESS = {
     "settings.refresh",
     "jobs.list_unfinished",
     "jobs.wake",
+    "sources.watch",
+    "sources.begin_due",
     "vector_stores.watch",
     "webhooks.watch",
 }
