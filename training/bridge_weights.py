@@ -1,11 +1,11 @@
 """Makes `models/data/bridge.npz`: `python -m training.bridge_weights`.
 
-A linear map from vectors of multilingual-e5-small to those that all-MiniLM-L6-v2 gives to the same
-text in English, by ridge regression. English texts teach both spaces, translated questions that the
-language is to be ignored. Read from RAGSTONE_EVAL_DATA: questions of squad2_dev, hotpotqa, musique
-and CLINC150, sentences of hotpotqa's passages, and XQuAD's questions about every other passage, so
-that those about the others measure the map. The documentation of Python's standard library is the
-technical prose. Takes ten minutes.
+Linear maps from vectors of multilingual-e5-small to those that all-MiniLM-L6-v2 gives to the same
+text in English, by ridge regression: one for questions, one for passages. English texts teach both
+spaces, translated questions and passages that the language is to be ignored. Read from
+RAGSTONE_EVAL_DATA: questions of squad2_dev, hotpotqa, musique and CLINC150, sentences of hotpotqa's
+passages, and every other passage of XQuAD with its questions, so that the others measure the maps.
+The documentation of Python's standard library is the technical prose. Takes ten minutes.
 """
 
 import ast
@@ -33,8 +33,9 @@ UTTERANCES, DOCSTRINGS = 2500, 4500
 LENGTHS = (80, 150, 300, 600)
 """Characters of the technical texts, so that short and long ones are mapped."""
 
-TRANSLATED = 2.0
-"""The weight of a translated question against an English text."""
+TRANSLATED, TRANSLATED_PASSAGE = 2.0, 5.0
+"""The weights of a translated question and passage against an English text. With one map for both,
+what passages gain questions over English ones lose."""
 
 RIDGE = 0.5
 
@@ -50,16 +51,26 @@ async def made() -> None:
     given = [await wide.embed_queries(questions), await wide.embed_passages(passages)]
     wanted = [await narrow.embed_passages(questions), await narrow.embed_passages(passages)]
     weights = [np.ones(len(item)) for item in wanted]
+    english = given[1:], wanted[1:], weights[1:]
     translated = translations()
     target = await narrow.embed_passages(translated["en"])
     for language in LANGUAGES:
         given.append(await wide.embed_queries(translated[language]))
         wanted.append(target)
         weights.append(np.full(len(target), TRANSLATED))
-    matrix = ridge(np.concatenate(given), np.concatenate(wanted), np.concatenate(weights))
+    for_questions = ridge(np.concatenate(given), np.concatenate(wanted), np.concatenate(weights))
+    given, wanted, weights = english
+    translated = translated_passages()
+    target = await narrow.embed_passages(translated["en"])
+    for language in LANGUAGES:
+        given.append(await wide.embed_passages(translated[language]))
+        wanted.append(target)
+        weights.append(np.full(len(target), TRANSLATED_PASSAGE))
+    for_passages = ridge(np.concatenate(given), np.concatenate(wanted), np.concatenate(weights))
     np.savez_compressed(
         Path(ragstone.models.__file__).parent / "data" / "bridge.npz",
-        matrix=matrix.astype(np.float16),
+        questions=for_questions.astype(np.float16),
+        passages=for_passages.astype(np.float16),
     )
 
 
@@ -108,6 +119,18 @@ def translations() -> dict[str, Sequence[str]]:
             row["id"].partition(":")[2]: row["query"]
             for row in own
             if passage(row["relevant"][0]) % 2 == 0
+        }
+    common = sorted(set.intersection(*(set(item) for item in found.values())))
+    return {language: [own[id] for id in common] for language, own in found.items()}
+
+
+def translated_passages() -> dict[str, Sequence[str]]:
+    """By language the same passages in the same order."""
+    found: dict[str, dict[str, str]] = {}
+    for language in LANGUAGES:
+        own = rows(f"xquad/{language}/corpus.jsonl.gz")
+        found[language] = {
+            row["id"].partition(":")[2]: row["text"] for row in own if passage(row["id"]) % 2 == 0
         }
     common = sorted(set.intersection(*(set(item) for item in found.values())))
     return {language: [own[id] for id in common] for language, own in found.items()}

@@ -1,5 +1,7 @@
 """Other languages in the space of the English model."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,19 @@ async def test_words_are_found_in_english(question: str, words: set[str]) -> Non
     assert bool(said) == bool(words)
 
 
-def test_vectors_have_unit_length() -> None:
-    found = map_vectors(np.random.default_rng(0).normal(size=(4, 384)).astype(np.float32))
+@pytest.mark.parametrize("what", ["questions", "passages"])
+def test_vectors_have_unit_length(what: Literal["questions", "passages"]) -> None:
+    found = map_vectors(np.random.default_rng(0).normal(size=(4, 384)).astype(np.float32), what)
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+
+
+async def test_a_passage_is_nearest_to_its_translation() -> None:
+    bridge, english = Bridge(MultilingualE5()), await MiniLm().embed_passages(PASSAGES)
+    german = await bridge.embed_passages(
+        [
+            "Die Firewall weist jedes Paket ab, das keine Regel erlaubt.",
+            "Das Brot vierzig Minuten backen, bis die Kruste braun ist.",
+            "Wale sind Säugetiere, die im Meer leben.",
+        ]
+    )
+    assert (english @ german.T).argmax(axis=0).tolist() == [0, 1, 2]

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -169,10 +169,10 @@ class Bridge:
         self._recent: dict[str, str] = {}
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return map_vectors(await self._source.embed_passages(texts))
+        return map_vectors(await self._source.embed_passages(texts), "passages")
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return map_vectors(await self._source.embed_queries(texts))
+        return map_vectors(await self._source.embed_queries(texts), "questions")
 
     async def english_words(self, question: str) -> str:
         if question not in self._recent:
@@ -186,9 +186,9 @@ class Bridge:
         return self._recent[question]
 
 
-def map_vectors(vectors: Vectors) -> Vectors:
+def map_vectors(vectors: Vectors, what: Literal["questions", "passages"]) -> Vectors:
     """The vectors (n, 384) of the multilingual model in the space of the English one."""
-    matrix = _matrix()
+    matrix = _matrix(what)
     found = vectors @ matrix[:-1] + matrix[-1]
     unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
     return unit
@@ -259,7 +259,7 @@ def _table() -> _Table:
 
 
 @cache
-def _matrix() -> Vectors:
+def _matrix(what: str) -> Vectors:
     with files("ragstone.models").joinpath(f"data/{BRIDGE_WEIGHTS}").open("rb") as file:
-        matrix: Vectors = np.load(file)["matrix"].astype(np.float32)
+        matrix: Vectors = np.load(file)[what].astype(np.float32)
     return matrix
