@@ -52,7 +52,7 @@ async def made() -> None:
     wanted = [await narrow.embed_passages(questions), await narrow.embed_passages(passages)]
     weights = [np.ones(len(item)) for item in wanted]
     english = given[1:], wanted[1:], weights[1:]
-    translated = translations()
+    translated = translations("dev/queries.jsonl.gz", "query")
     target = await narrow.embed_passages(translated["en"])
     for language in LANGUAGES:
         given.append(await wide.embed_queries(translated[language]))
@@ -60,7 +60,7 @@ async def made() -> None:
         weights.append(np.full(len(target), TRANSLATED))
     for_questions = ridge(np.concatenate(given), np.concatenate(wanted), np.concatenate(weights))
     given, wanted, weights = english
-    translated = translated_passages()
+    translated = translations("corpus.jsonl.gz", "text")
     target = await narrow.embed_passages(translated["en"])
     for language in LANGUAGES:
         given.append(await wide.embed_passages(translated[language]))
@@ -110,27 +110,15 @@ def docstrings() -> Iterator[str]:
         yield from (" ".join(part.split()) for part in re.split(r"\n\s*\n", topic) if part.strip())
 
 
-def translations() -> dict[str, Sequence[str]]:
-    """By language the same questions in the same order."""
+def translations(file: str, field: str) -> dict[str, Sequence[str]]:
+    """By language the same texts of XQuAD in the same order: every other passage, or the questions
+    about these."""
     found: dict[str, dict[str, str]] = {}
     for language in LANGUAGES:
-        own = rows(f"xquad/{language}/dev/queries.jsonl.gz")
         found[language] = {
-            row["id"].partition(":")[2]: row["query"]
-            for row in own
-            if passage(row["relevant"][0]) % 2 == 0
-        }
-    common = sorted(set.intersection(*(set(item) for item in found.values())))
-    return {language: [own[id] for id in common] for language, own in found.items()}
-
-
-def translated_passages() -> dict[str, Sequence[str]]:
-    """By language the same passages in the same order."""
-    found: dict[str, dict[str, str]] = {}
-    for language in LANGUAGES:
-        own = rows(f"xquad/{language}/corpus.jsonl.gz")
-        found[language] = {
-            row["id"].partition(":")[2]: row["text"] for row in own if passage(row["id"]) % 2 == 0
+            row["id"].partition(":")[2]: row[field]
+            for row in rows(f"xquad/{language}/{file}")
+            if passage(row.get("relevant", [row["id"]])[0]) % 2 == 0
         }
     common = sorted(set.intersection(*(set(item) for item in found.values())))
     return {language: [own[id] for id in common] for language, own in found.items()}

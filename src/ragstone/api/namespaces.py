@@ -249,6 +249,10 @@ class AsyncSyncedSources:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    async def _find_sources(self) -> SourcesService:
+        found: SourcesService = find_part(await self._session.service(), "sources")
+        return found
+
     async def add(
         self,
         name: str,
@@ -265,7 +269,7 @@ class AsyncSyncedSources:
 
         Raises InputError, Forbidden, Conflict, SourceUnavailable.
         """
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         return await sources.add(
             self._session.principal,
             name,
@@ -280,7 +284,7 @@ class AsyncSyncedSources:
 
     async def kinds(self) -> Sequence[SourceKindView]:
         """The kinds of sources that there are, with their options."""
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         return await sources.kinds(self._session.principal)
 
     async def change(
@@ -299,7 +303,7 @@ class AsyncSyncedSources:
 
         Raises InputError, Forbidden, SourceUnavailable.
         """
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         return await sources.change(
             self._session.principal,
             name,
@@ -313,12 +317,12 @@ class AsyncSyncedSources:
 
     async def list(self) -> Sequence[SourceView]:
         """The sources by name, each with its newest run."""
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         return await sources.list(self._session.principal)
 
     async def get(self, name: str) -> SourceView:
         """A source with its newest run."""
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         return await sources.show(self._session.principal, name)
 
     async def sync(
@@ -326,7 +330,7 @@ class AsyncSyncedSources:
     ) -> SourceRun:
         """Sync a source now, and wait for it; how it went. `dry` only counts what would be done,
         `accept_removals` also removes what is held back because so much is gone at once."""
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         run = await sources.sync(
             self._session.principal, name, dry=dry, accept_removals=accept_removals
         )
@@ -339,12 +343,12 @@ class AsyncSyncedSources:
     async def runs(self, name: str, *, limit: int = 20) -> Sequence[SourceRun]:
         """The runs of a source, the newest first."""
         _check_page(limit)
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         return await sources.runs(self._session.principal, name, limit)
 
     async def remove(self, name: str, *, documents: bool = False) -> int:
         """Forget a source, and delete its `documents` if that is said; how many."""
-        sources: SourcesService = find_part(await self._session.service(), "sources")
+        sources = await self._find_sources()
         return await sources.remove(self._session.principal, name, documents=documents)
 
 

@@ -50,7 +50,7 @@ class _List:
     between: int = 0
     """Blocks since its last item."""
 
-    def goes_on_with(self, mark: re.Match[str]) -> bool:
+    def is_next_item(self, mark: re.Match[str]) -> bool:
         return mark["count"] == self.write(self.items + 1) and (mark["open"], mark["close"]) == (
             self.opening,
             self.closing,
@@ -97,7 +97,7 @@ def read_typed_lists(blocks: Iterable[Block]) -> Iterator[Block]:
 def _find_list(lists: list[_List], mark: re.Match[str]) -> int | None:
     """How deep the list is that this item goes on, from 1; the innermost that can be."""
     depths = range(len(lists), 0, -1)
-    return next((depth for depth in depths if lists[depth - 1].goes_on_with(mark)), None)
+    return next((depth for depth in depths if lists[depth - 1].is_next_item(mark)), None)
 
 
 def _first_writer(mark: re.Match[str]) -> Callable[[int], str] | None:
