@@ -88,7 +88,7 @@ class WebApp:
 
     def press(self, selector: str) -> None:
         """Click the first of it, once it can be clicked."""
-        self.until(lambda: self.find(selector).click() or True, selector)
+        self.until(lambda: self._click(self.find(selector)), selector)
 
     def write(self, selector: str, *keys: str) -> None:
         """Send keys to the first of it, once it takes them."""
@@ -111,7 +111,19 @@ class WebApp:
 
     def click(self, label: str) -> None:
         """Click the button that says this, once it can be clicked."""
-        self.until(lambda: self.button(label).click() or True, label)
+        self.until(lambda: self._click(self.button(label)), label)
+
+    def _click(self, item: WebElement) -> bool | None:
+        """Whether the click reached it: what is drawn above it meanwhile moves it away."""
+        self.run(
+            "window.reached = false;"
+            "arguments[0].addEventListener('click', () => { window.reached = true; },"
+            " { capture: true, once: true });",
+            item,
+        )
+        item.click()
+        # A page that the click opened has no such variable.
+        return self.run("return window.reached !== false") or None
 
     def document(self, name: str) -> str:
         """The id of the document whose path ends so."""

@@ -87,10 +87,10 @@ def view(app: WebApp, name: str, place: str, question: str) -> Image.Image:
             app.find(".panel .body, .panel mark.evidence, .paper canvas")
     elif name == "document":
         app.go("#/documents")
-        app.find("table.list td a").click()
+        app.press("table.list td a")
     elif name == "why":
         app.go("#/why")
-        app.find("tbody a, .list a").click()
+        app.press("tbody a, .list a")
     else:
         app.go(f"#/{place}")
     time.sleep(1.5)

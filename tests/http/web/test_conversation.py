@@ -214,7 +214,7 @@ def test_files_of_a_conversation_are_answered_from_and_go_with_it(
     assert "Everyone" not in app.find(".card").text
     app.chrome.back()
     app.chrome.back()
-    app.find(".conversations li.current summary").click()
+    app.press(".conversations li.current summary")
     app.click("Delete")
     app.press("dialog .danger")
     app.until(lambda: not app.all(".turn") or None)

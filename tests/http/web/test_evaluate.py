@@ -117,7 +117,7 @@ def test_nothing_keeps_people_from_using_a_run(app: WebApp, theme: str) -> None:
         ]
         assert serious == []
         if place == "the run":
-            app.find(".outcomes .is-wrong a").click()
+            app.press(".outcomes .is-wrong a")
             app.find(".timeline li")
 
 
@@ -174,5 +174,5 @@ def test_the_command_line_makes_the_same(app: WebApp, tmp_path: Path) -> None:
     app.chrome.get(page)
     assert "50.0 %" in app.find("table").text
     assert app.all("svg rect")
-    app.find("details summary").click()
+    app.press("details summary")
     app.says("Ludwig")

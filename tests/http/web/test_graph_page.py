@@ -67,7 +67,7 @@ def test_a_name_is_looked_up_drawn_and_leads_to_its_passages(app: WebApp) -> Non
     drawn = [item.text for item in app.all(".drawing text")]
     assert {"Ada Thornbury", "Bergen", "Meridian"} <= set(drawn)
     assert app.all(".sources mark")
-    app.find(".sources a.passage").click()
+    app.press(".sources a.passage")
     app.find("mark.evidence")
     unharmed(app)
 
@@ -93,9 +93,9 @@ def test_a_name_that_nothing_has_is_said_and_markup_stays_text(app: WebApp) -> N
 
 
 def test_a_theme_has_its_summary_and_its_passages(app: WebApp) -> None:
-    app.find(".theme summary").click()
+    app.press(".theme summary")
     app.says("Sentences of the documents")
-    app.find(".theme[open] .told a").click()
+    app.press(".theme[open] .told a")
     app.find("mark.evidence")
 
 

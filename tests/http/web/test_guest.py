@@ -65,7 +65,7 @@ def test_a_guest_asks_and_opens_the_evidence_and_is_shown_nothing_else(app: WebA
     turn = app.ask(BATTERY)
     assert "31 days" in turn.text
 
-    app.find(".evidence-list .passage").click()
+    app.press(".evidence-list .passage")
 
     assert "31 days" in app.find(".panel mark.evidence").text
     body = app.find("body").text
@@ -80,7 +80,7 @@ def test_a_guest_asks_and_opens_the_evidence_and_is_shown_nothing_else(app: WebA
 
 def test_a_guest_is_offered_to_sign_in(app: WebApp) -> None:
     app.says("Sign in to see and add documents.")
-    app.find(".welcome button").click()
+    app.press(".welcome button")
     app.says("Enter the key")
 
 

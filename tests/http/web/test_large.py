@@ -70,7 +70,7 @@ def test_a_page_of_two_thousand_is_opened_at_its_line(app: WebApp, tmp_path: Pat
     app.go("#/ask")
     turn = app.ask("What is the balance of account A-1777?")
     assert "3554" in turn.text
-    app.find(".markdown .cite").click()
+    app.press(".markdown .cite")
     app.says("Page 1,777 of 2,000")
     app.find(".paper .box")
     app.click("Next page")

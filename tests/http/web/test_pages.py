@@ -36,7 +36,7 @@ def unharmed(app: WebApp) -> None:
 class TestAsking:
     def test_a_citation_opens_the_document_at_the_marked_sentence(self, app: WebApp) -> None:
         app.write("#question", BATTERY + Keys.ENTER)
-        app.find(".markdown .cite").click()
+        app.press(".markdown .cite")
         app.find(".panel mark.evidence")
         marked = next(item for item in app.all(".panel mark.evidence") if SENTENCE in item.text)
         box = marked.rect
@@ -47,7 +47,7 @@ class TestAsking:
     def test_a_page_of_a_pdf_file_is_drawn_with_the_words_marked(self, app: WebApp) -> None:
         app.model.says = ("Revenue was 48.6 million euros in 2024 [1].",)
         app.ask("What was the revenue in 2024?")
-        app.find(".markdown .cite").click()
+        app.press(".markdown .cite")
         app.find(".paper .box.current")
         app.says("Page 2 of 3")
         page = app.find(".page[data-page-number='2']")
@@ -116,13 +116,13 @@ class TestAsking:
 
     def test_the_document_beside_an_answer_is_made_wider(self, app: WebApp) -> None:
         app.write("#question", BATTERY + Keys.ENTER)
-        app.find(".markdown .cite").click()
+        app.press(".markdown .cite")
         width = app.find(".panel").size["width"]
         app.write(".edge", Keys.ARROW_LEFT * 3)
         app.until(lambda: app.find(".panel").size["width"] > width + 50 or None, "a wider panel")
         app.chrome.refresh()
         app.ask(BATTERY)
-        app.find(".markdown .cite").click()
+        app.press(".markdown .cite")
         assert app.find(".panel").size["width"] > width + 50
         unharmed(app)
 
@@ -187,7 +187,7 @@ class TestAsking:
         app.go("#/documents/default")
         app.write(".filters input", "herd")
         for animal in ("ibex", "lynx"):
-            app.find(f"input[type=checkbox][aria-label*='{animal}']").click()
+            app.press(f"input[type=checkbox][aria-label*='{animal}']")
         app.click("Ask about 2")
         app.says("2 documents")
         before = len(app.model.calls)
@@ -245,7 +245,7 @@ class TestAsking:
 
     def test_the_steps_say_how_long_they_took_and_what_they_decided(self, app: WebApp) -> None:
         app.ask(BATTERY)
-        app.find(".stages summary").click()
+        app.press(".stages summary")
         steps = [item.text for item in app.all(".stages li")]
         assert len(steps) > 15
         assert any("Searching" in step and "dense" in step and "ms" in step for step in steps)
@@ -273,7 +273,7 @@ class TestAsking:
         app.chrome.refresh()
         app.find(".refusal .passage")
         assert [item.text for item in app.all(".refusal .passage")] == nearest
-        app.find(".refusal .passage").click()
+        app.press(".refusal .passage")
         app.find(".panel mark.evidence, .panel .box")
 
     def test_tables_and_code_are_drawn_and_links_and_pictures_harmless(self, app: WebApp) -> None:
@@ -353,11 +353,11 @@ class TestAsking:
             lambda: app.find("#question").click(),
             lambda: app.find(".conversations li.current summary").send_keys(Keys.ESCAPE),
         ):
-            app.find(".conversations li.current summary").click()
+            app.press(".conversations li.current summary")
             app.find(".menu[open]")
             leave()
             assert not app.all(".menu[open]")
-        app.find(".conversations li.current summary").click()
+        app.press(".conversations li.current summary")
         app.click("Rename")
         field = app.find("dialog input")
         field.send_keys(Keys.CONTROL + "a")
@@ -371,7 +371,7 @@ class TestAsking:
         assert len(app.all(".conversations li")) == 1
         app.chrome.refresh()
         app.find(".turn .markdown")
-        app.find(".conversations li.current summary").click()
+        app.press(".conversations li.current summary")
         app.click("Delete")
         app.press("dialog .danger")
         app.until(lambda: HOSTILE not in app.chrome.find_element(By.TAG_NAME, "body").text or None)
@@ -416,7 +416,7 @@ class TestDocuments:
         assert "by its content it is plain text" in queue
         assert "cannot be read (.xyz)" in queue
         app.write(".filters input", "bold")
-        app.find("table.list a").click()
+        app.press("table.list a")
         app.says("It sways 4 cm")
         assert HOSTILE in app.find(".document").text
         app.click("Index view")
@@ -441,7 +441,7 @@ class TestDocuments:
         app.write(".filters input", "marked.txt")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
         assert app.find("table.list a").text == HOSTILE
-        app.find("table.list a").click()
+        app.press("table.list a")
         app.click("Metadata")
         app.until(lambda: HOSTILE in [item.text for item in app.all(".card td")] or None)
         unharmed(app)
@@ -456,11 +456,11 @@ class TestDocuments:
         (tmp_path / "reports" / "2023" / "south.txt.meta.yaml").write_text("tags: [red]\n")
         assert run(app.data, "ingest", str(tmp_path / "reports")).returncode == 0
         app.go("#/documents")
-        app.button("reports 4").click()
+        app.click("reports 4")
         app.until(lambda: len(app.all("table.list tbody tr")) == 4 or None)
-        app.button("2023 2").click()
+        app.click("2023 2")
         app.until(lambda: len(app.all("table.list tbody tr")) == 2 or None)
-        app.find(".metadata summary").click()
+        app.press(".metadata summary")
         tags = next(item for item in app.all(".metadata .field") if "tags" in item.text)
         Select(tags.find_element(By.TAG_NAME, "select")).select_by_visible_text("blue (1)")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
@@ -475,13 +475,13 @@ class TestDocuments:
         assert "plug" in [
             item.text.lower() for item in [app.find(".found mark"), *app.all(".found mark")]
         ]
-        app.find(".finder .passage").click()
+        app.press(".finder .passage")
         app.find(".document mark.evidence")
 
     def test_a_table_is_drawn_as_one(self, app: WebApp) -> None:
         app.go("#/documents")
         app.write(".filters input", "spare")
-        app.find("table.list a").click()
+        app.press("table.list a")
         app.find(".document table")
         assert [item.text for item in app.all(".document th")][:3] == ["part", "name", "fits"]
 
@@ -592,11 +592,11 @@ class TestDocuments:
         app.go("#/documents")
         app.write(".filters input", "rules.txt")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
-        app.find("table.list a").click()
+        app.press("table.list a")
         app.click("Who can read it")
         app.says("The file ragstone.yaml of the folder /house")
         app.write(".grants input", "user:local, group:board")
-        app.find(".grants .primary").click()
+        app.press(".grants .primary")
         app.says("Set for the document")
         assert app.find(".grants strong").text == "user:local, group:board"
 
@@ -631,7 +631,7 @@ class TestWhy:
     def test_what_others_asked_is_listed_with_its_steps(self, app: WebApp) -> None:
         app.ask(BATTERY)
         app.go("#/why")
-        app.find("table.list a").click()
+        app.press("table.list a")
         app.find(".timeline li")
 
 
@@ -655,7 +655,7 @@ class TestAdministering:
         app.all("form.card input")[-1].send_keys("What are the salaries?")
         app.click("Would it be answered?")
         app.find(".callout[role=status]")
-        app.find("table.list button[aria-label^='Unblock salaries']").click()
+        app.press("table.list button[aria-label^='Unblock salaries']")
         app.says("No topics are blocked.")
         unharmed(app)
 
@@ -760,7 +760,7 @@ class TestSources:
         app.write("form .hint + div textarea", str(house))
         app.click("Add")
         app.says("12 added · 1 failed")
-        app.find(".jobs details summary").click()
+        app.press(".jobs details summary")
         app.says("by its content it is plain text")
 
         for number in range(12):
@@ -845,7 +845,7 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
     if place == "ask":
         app.ask(BATTERY)
         app.click("Check every sentence")
-        app.find(".markdown .cite").click()
+        app.press(".markdown .cite")
         app.find("mark.evidence")
     else:
         app.go(f"#/{place}")
@@ -990,7 +990,7 @@ class TestSigningIn:
         assert not app.chrome.find_elements(By.XPATH, "//nav//a[.='Admin']")
         app.click("Sign in")
         app.write("input[type=password]", app.token)
-        app.find("form .primary").click()
+        app.press("form .primary")
         app.until(lambda: app.chrome.find_elements(By.XPATH, "//nav//a[.='Admin']") or None)
 
     def test_the_key_of_the_address_does_not_stay_in_it(self, app: WebApp) -> None:
@@ -1018,12 +1018,12 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         fresh.go("#/ask")
         fresh.click("Sign out")
         fresh.write("input[type=password]", "wrong")
-        fresh.find("form .primary").click()
+        fresh.press("form .primary")
         fresh.find("[role=alert]")
         field = fresh.find("input[type=password]")
         field.send_keys(Keys.CONTROL + "a")
         field.send_keys(secret)
-        fresh.find("form .primary").click()
+        fresh.press("form .primary")
         fresh.says("Try one of these")
         assert [item.text for item in fresh.all("nav a")] == [
             "Ask",
@@ -1034,6 +1034,6 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         ]
         fresh.find(".suggestion")
         fresh.go("#/documents")
-        fresh.find("table.list input").click()
+        fresh.press("table.list input")
         fresh.button("Ask about 1")
         assert not fresh.all(".drop, .filters .danger")

@@ -31,7 +31,7 @@ def fill(app: WebApp, *texts: str, form: str = "form") -> None:
 
     app.find(form)
     app.until(write, form)
-    app.find(f"{form} button:not([type])").click()
+    app.press(f"{form} button:not([type])")
 
 
 def open_invitation(app: WebApp, address: str) -> None:
@@ -74,7 +74,7 @@ def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
 
         open_invitation(page, address)
         fill(page, PASSWORD, PASSWORD)
-        page.button("ada").click()
+        page.click("ada")
         page.says("With an authenticator on your phone")
         fill(page, PASSWORD, form="section:last-of-type form")
         secret = page.find(".secret").text

@@ -108,7 +108,7 @@ def test_given_the_tag_in_the_control_panel_then_each_page_answers_with_its_sour
         assert "Page 3" in text
         said = [item["message"] for item in port.app.chrome.get_log("browser")]
         assert not [item for item in said if "Content Security" in item or "widget" in item], said
-    port.app.find("article:last-of-type .source").click()
+    port.app.press("article:last-of-type .source")
     link = port.app.find("article:last-of-type .sources a").get_attribute("href")
     assert link == f"{port.plone.url}/en/page-3"
 

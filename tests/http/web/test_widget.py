@@ -114,13 +114,13 @@ def test_one_tag_answers_questions_with_sources_under_a_strict_policy(shop: Shop
     frame = shop.app.find("iframe")
     assert frame.size == {"width": 64, "height": 64}
     shop.enter()
-    shop.app.find(".launcher").click()
+    shop.app.press(".launcher")
     shop.leave()
     shop.app.until(lambda: shop.app.find("iframe").size["width"] == 400 or None)
     shop.enter()
     shop.ask(BATTERY)
     assert "31 days" in shop.app.find(".markdown").text
-    shop.app.find(".markdown .cite").click()
+    shop.app.press(".markdown .cite")
     assert "31 days" in shop.app.find("blockquote").text
     assert "Lantern 3 field manual" in shop.app.find(".sources").text
     shop.app.write("#q", Keys.ESCAPE)
@@ -238,7 +238,7 @@ def test_nothing_keeps_people_from_using_it(shop: Shop, theme: str) -> None:
     shop.open(f'data-place="main" data-theme="{theme}"')
     shop.enter()
     shop.ask(BATTERY)
-    shop.app.find(".markdown .cite").click()
+    shop.app.press(".markdown .cite")
     shop.app.chrome.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
     shop.app.run(AXE.read_text(encoding="utf-8"))
     found = shop.app.chrome.execute_async_script(

@@ -62,6 +62,8 @@ function Rights({ person, label, send, invites }) {
     const all = !form.collections.length;
     send({ ...(invites ? { name: form.name } : { all_collections: all }), display: form.display.trim() || null, role: form.role, groups: commas(form.groups), collections: all ? null : form.collections });
   };
+  // The form does not grow under a hand that is filling it in.
+  if (!collections.value && !collections.error) return html`<${Busy} />`;
   const names = [...new Set([...(collections.value || []).map((one) => one.collection.name), ...form.collections])];
   const choose = (name) => set("collections")(form.collections.includes(name) ? form.collections.filter((one) => one !== name) : [...form.collections, name]);
   return html`<form class="card" onSubmit=${sent}><div class="options">
