@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import formats
@@ -137,6 +138,10 @@ BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->"
 def main(names: list[str]) -> int:
     if names[:1] == ["formats"] and len(names) > 1:
         return formats.main(names[1:])
+    unknown = [name for name in names if find_spec(f"benchmarks.{name}") is None]
+    if unknown:
+        print(f"Not a benchmark: {', '.join(unknown)}. Choose from: {', '.join((*NAMES, *APART))}.")
+        return 2
     stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     missed = 0
     for name in names or NAMES:

@@ -118,20 +118,25 @@ def packages(folder: Path) -> Passages:
     return Passages("packages", rows)
 
 
-def _paragraphs() -> Iterator[tuple[str, str]]:
+def package_descriptions() -> Iterator[tuple[str, str]]:
+    """Yield name and description of the installed packages that have an open licence."""
     for found in sorted(distributions(), key=lambda d: d.metadata["Name"]):
         meta = found.metadata
         named = (meta[key] for key in ("License-Expression", "License") if key in meta)
         licence = " ".join(str(name)[:60] for name in named)
-        text = meta.get_payload() if isinstance(meta.get_payload(), str) else ""  # type: ignore[attr-defined]
-        if not any(name in licence for name in OPEN) or not text:
-            continue
+        text = meta.get_payload()  # type: ignore[attr-defined]
+        if isinstance(text, str) and any(name in licence for name in OPEN):
+            yield meta["Name"], text
+
+
+def _paragraphs() -> Iterator[tuple[str, str]]:
+    for title, text in package_descriptions():
         for paragraph in text.split("\n\n"):
             words = paragraph.split()
             plain = " ".join(words)
             odd = sum(plain.count(c) for c in "[]{}<>|`=/#*_:")
             if 25 <= len(words) <= 220 and odd < len(plain) / 60:
-                yield meta["Name"], plain
+                yield title, plain
 
 
 def write(folder: Path, name: str, make: Callable[[], Iterable[Example]]) -> None:
