@@ -27,6 +27,17 @@ from ragstone.understand.subquestions import keywords, subquestions
             "Was ist BM25 und wie funktioniert es?",
             ["Was ist BM25?", "Was ist BM25? wie funktioniert es?"],
         ),
+        (
+            "How are you? Where is the W50 made? Who sells it?",
+            ["Where is the W50 made?", "Where is the W50 made? Who sells it?"],
+        ),
+        ("Quanto costa il W50 e quando è uscito?", ["Quanto costa il W50?", "quando è uscito?"]),
+        ("¿Cuánto cuesta y cuándo salió?", ["¿Cuánto cuesta?", "cuándo salió?"]),
+        ("W50的价格是多少，电池容量是多大？", ["W50的价格是多少？", "电池容量是多大？"]),
+        (
+            "W50はいくらですか？発売日はいつですか？",
+            ["W50はいくらですか？", "発売日はいつですか？"],
+        ),
     ],
 )
 def test_given_a_compound_question_then_it_falls_into_its_parts(
@@ -37,7 +48,15 @@ def test_given_a_compound_question_then_it_falls_into_its_parts(
 
 @pytest.mark.parametrize(
     "question",
-    ["What are Python and Java used for?", "Who is it?", "", "??", "Tell me about cats and dogs"],
+    [
+        "What are Python and Java used for?",
+        "What is the W50, which was released in 2020?",
+        "Can you help me? What is the notice period?",
+        "Who is it?",
+        "",
+        "??",
+        "Tell me about cats and dogs",
+    ],
 )
 def test_given_one_question_then_it_is_not_taken_apart(question: str) -> None:
     assert subquestions(question) == []

@@ -66,13 +66,17 @@ NEAR = 0.2
 
 ASKS = re.compile(
     r"(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|will|"
-    r"would|should|has|have|had|wer|wie|wo|wann|warum|welche\w?|ist|sind|hat|qui|comment|quand|"
-    r"pourquoi|combien|quel\w*|qué|quién|cuándo|dónde|cómo|cuál\w*|por qué)\b",
+    r"would|should|has|have|had|wer|was|wie|wo|wann|warum|welche\w?|ist|sind|hat|qui|comment|où|"
+    r"quand|pourquoi|combien|quel\w*|qué|quién\w*|cuándo|cuánt\w*|dónde|cómo|cuál\w*|por qué|chi|"
+    r"cosa|quando|quant[oiae]s?|qual\w*|come|dove|perché|quem|o que|onde|como|por que|"
+    r"wat|waar|wanneer|waarom|hoe|hoeveel|кто|что|где|когда|почему|как|сколько|как\w{2})\b",
     re.IGNORECASE,
 )
 """How a question begins that is whole."""
 
-_UNSPACED_ASKS = re.compile("什么|谁|哪|多少|怎|如何|几")
+UNSPACED_ASKS = re.compile(
+    "[什甚]么|什麼|谁|誰|哪|多少|多[长大高远久]|怎|如何|几|いつ|いくら|どこ|どの|どう|なぜ|何"
+)
 
 _TOKEN = re.compile(r"\w+(?:['’]\w+|(?<=\d)[.,]\d+)*")
 _DIGIT = re.compile(r"\d")
@@ -239,7 +243,7 @@ def _read_part(question: str, language: str) -> _Phrase | None:
     words = _find_words(said, language)
     longest = MAX_FRAGMENT_CHARS if language in UNSPACED else MAX_FRAGMENT_WORDS
     is_part = said != opened and len(words) <= longest
-    asks = ASKS.match(said) or _UNSPACED_ASKS.search(said)
+    asks = ASKS.match(said) or UNSPACED_ASKS.search(said)
     if not is_part or asks or is_pointing(said, language):
         return None
     while words and words[-1].group().casefold() in STOPWORDS.union(endings):

@@ -21,7 +21,7 @@ from ragstone.language.language import language_name
 from ragstone.language.words import content_words
 from ragstone.ports import Adapters, Completer
 from ragstone.understand.route import DEMANDING
-from ragstone.understand.subquestions import keywords, subquestions
+from ragstone.understand.subquestions import keywords, separate_questions, subquestions
 
 LINE_TOKENS = 200
 PASSAGE_TOKENS = 300
@@ -256,15 +256,14 @@ class Rewrite(Stage):
 
 
 def choose_rewriting(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
-    """The method that `auto` means: none unless the level or the strategy is `eager`; then other
-    words where there is a chat model, else the parts of a compound question."""
+    """The method that `auto` means: other words where there is a chat model and the level or the
+    strategy is `eager`; without a model the parts of a compound question."""
     if asked != "auto":
         return asked
-    if not eager:
-        return "none"
     if has_model:
-        return "multi"
-    return "decompose" if subquestions(question) else "none"
+        return "multi" if eager else "none"
+    parts = subquestions(question) if eager else separate_questions(question)
+    return "decompose" if parts else "none"
 
 
 def vague(question: str) -> bool:

@@ -1,35 +1,43 @@
 """Compound questions taken apart by rules: several questions in one, and comparisons."""
 
 import re
+from collections.abc import Callable
 
 from ragstone.language.language import detect
 from ragstone.language.mentions import function_words
 from ragstone.language.words import STOPWORDS, words
 from ragstone.understand.comparison import comparison
-from ragstone.understand.follow_up import ASKS, is_dependent
+from ragstone.understand.follow_up import ASKS, UNSPACED_ASKS, is_pointing
+from ragstone.understand.small_talk import match_small_talk
 
 MOST = 4
 LONGEST = 500
 """Characters of a question that is taken apart."""
 
 _SENTENCE = re.compile(r"[^?？!！。\n]{1,400}[?？]")
-_CLAUSES = re.compile(
-    rf"(?:,\s?|\s)(?:and|und|et|y|e|or|as well as)(?: also)?\s(?={ASKS.pattern}\s)"
-    rf"|,\s(?={ASKS.pattern}\s)",
+_AND = re.compile(
+    rf"(?:,\s?|\s)(?:and|und|et|y|e|en|и|or|as well as)(?: also)?\s(?={ASKS.pattern}\s)",
     re.IGNORECASE,
 )
+_COMMA = re.compile(rf",\s(?={ASKS.pattern}\s)", re.IGNORECASE)
+_UNSPACED_COMMA = re.compile(r"[,，、；]")
 
 
 def subquestions(question: str) -> list[str]:
-    """2 to `MOST` questions that `question` is made of; none if it is one question."""
-    question = question.strip()
+    """Return the 2 to `MOST` questions that `question` asks or compares; none if it is one."""
+    return separate_questions(question) or _several(_comparison_parts, question)
+
+
+def separate_questions(question: str) -> list[str]:
+    """Return the 2 to `MOST` questions that are each answered by themselves; none if it is one."""
+    return _several(_sentences, question) or _several(_clauses, question)
+
+
+def _several(divide: Callable[[str], list[str]], question: str) -> list[str]:
     if len(question) > LONGEST:
         return []
-    for parts in (_sentences(question), _clauses(question), _comparison_parts(question)):
-        parts = list(dict.fromkeys(part for part in parts if part))
-        if len(parts) > 1:
-            return parts[:MOST]
-    return []
+    parts = list(dict.fromkeys(filter(None, divide(question.strip()))))
+    return parts[:MOST] if len(parts) > 1 else []
 
 
 def keywords(question: str) -> str:
@@ -45,14 +53,23 @@ def keywords(question: str) -> str:
 
 def _sentences(question: str) -> list[str]:
     found = [match.group().strip() for match in _SENTENCE.finditer(question)]
-    return _complete([item for item in found if len(words(item)) > 1])
+    return _complete(
+        [item for item in found if len(words(item)) > 1 and not match_small_talk(item)]
+    )
 
 
 def _clauses(question: str) -> list[str]:
-    if not ASKS.match(question):
+    parts = _UNSPACED_COMMA.split(question)
+    if len(parts) > 1 and all(UNSPACED_ASKS.search(part) for part in parts):
+        return _complete([f"{part.strip(' ？?')}？" for part in parts])
+    if not ASKS.match(question.lstrip("¿")):
         return []
-    parts = [part.strip(" ,?.!") for part in _CLAUSES.split(question)]
-    if any(len(part.split()) < 3 for part in parts):
+    parts = _AND.split(question)
+    if len(parts) > 1:
+        # A comma alone may begin a relative clause: "the W50, which ...".
+        parts = [item for part in parts for item in _COMMA.split(part)]
+    parts = [part.strip(" ,?.!") for part in parts]
+    if any(len(part.split()) < 2 for part in parts):
         return []
     return _complete([f"{part}?" for part in parts])
 
@@ -61,7 +78,7 @@ def _complete(parts: list[str]) -> list[str]:
     """The parts; one that points back comes with the first, which it may lean on."""
     language = detect(" ".join(parts)) or "en"
     return [
-        f"{parts[0]} {part}" if place and is_dependent(part, language) else part
+        f"{parts[0]} {part}" if place and is_pointing(part, language) else part
         for place, part in enumerate(parts)
     ]
 

@@ -100,6 +100,35 @@ async def test_what_is_in_the_documents_is_surer_than_what_is_not() -> None:
     assert (known[-1].confidence or 0) > (unknown[-1].confidence or 0)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When was the mill built and how many legs has a cat?",
+        "When was the mill built? How many legs has a cat?",
+    ],
+)
+async def test_given_two_questions_in_one_then_each_is_answered(question: str) -> None:
+    pieces = await answer(question, MILL, CAT, unlikely=0.2)
+    mill, cat = text(pieces).split("\n\n")
+    assert mill.startswith("The mill was built in 1871. [1]")
+    assert cat.startswith("A cat has four legs. [2]")
+    assert pieces[-1].finish == "stop"
+
+
+async def test_given_two_questions_one_without_an_answer_then_that_is_said() -> None:
+    question = "When was the mill built? Who painted the Mona Lisa?"
+    pieces = await answer(question, MILL, CAT, unlikely=0.3)
+    mill, lisa = text(pieces).split("\n\n")
+    assert mill.startswith("The mill was built in 1871. [1]")
+    assert lisa == f"Who painted the Mona Lisa? {NO_ANSWER}"
+
+
+async def test_given_two_questions_without_an_answer_then_it_refuses() -> None:
+    question = "Who painted the Mona Lisa? Who wrote Faust?"
+    [said] = await answer(question, MILL, CAT, unlikely=0.5)
+    assert (said.text, said.finish) == (NO_ANSWER, "refused")
+
+
 async def test_given_no_passages_then_it_refuses() -> None:
     [said] = await answer("When was the mill built?")
     assert (said.text, said.finish, said.confidence) == (NO_ANSWER, "refused", 0.0)

@@ -57,6 +57,7 @@ from ragstone.understand.document_questions import (
     find_topic,
     sought_in_documents,
 )
+from ragstone.understand.subquestions import separate_questions
 from ragstone.verify.checker import ReadingChecker
 
 Closeness = Callable[
@@ -156,6 +157,42 @@ class Extractive:
             yield Said(_document_list(listed, passages))
             yield Said(finish="stop", confidence=SAME_QUESTION)
             return
+        if parts := separate_questions(ask.question):
+            async for said in self._answer_parts(ask, parts, passages, instructions):
+                yield said
+            return
+        async for said in self._answer_single(ask, passages, instructions):
+            yield said
+
+    async def _answer_parts(
+        self,
+        ask: Ask,
+        parts: Sequence[str],
+        passages: Sequence[Passage],
+        instructions: Instructions,
+    ) -> AsyncGenerator[Said, None]:
+        """Answer each question of several; of one that is refused beside others that is said."""
+        texts: list[str] = []
+        ends: list[Said] = []
+        for part in parts:
+            single = self._answer_single(replace(ask, question=part), passages, instructions)
+            *said, end = [piece async for piece in single]
+            text = "".join(piece.text for piece in [*said, end])
+            # A part that leans on the first begins with it.
+            own_words = part.removeprefix(parts[0]).lstrip() or part
+            texts.append(f"{own_words} {text}" if end.finish == "refused" else text)
+            ends.append(end)
+        answered = [end for end in ends if end.finish != "refused"]
+        if not answered:
+            yield max(ends, key=lambda end: end.confidence or 0.0)
+            return
+        yield Said("\n\n".join(dict.fromkeys(texts)))
+        yield min(answered, key=lambda end: end.confidence or 0.0)
+
+    async def _answer_single(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
+        listed = find_document_list(ask.question)
         sought = f"{listed.about}?" if listed else sought_in_documents(ask.question)
         # Who reads "Which document mentions X?" looks for a document's name beside X.
         ask = replace(ask, question=sought or find_topic(ask.question) or ask.question)
