@@ -121,6 +121,8 @@ def test_given_auto_then_level_and_model_decide() -> None:
     assert choose_rewriting("auto", False, QUESTION, True) == "none"
     assert choose_rewriting("auto", True, QUESTION, True) == "multi"
     assert choose_rewriting("auto", True, QUESTION, False) == "decompose"
+    assert choose_rewriting("auto", False, QUESTION, False) == "decompose"
+    assert choose_rewriting("auto", False, "Redis vs. Postgres", False) == "none"
     assert choose_rewriting("auto", True, "Who founded Apple?", False) == "none"
     assert choose_rewriting("hyde", False, QUESTION, False) == "hyde"
 
@@ -160,9 +162,19 @@ async def test_given_all_ways_at_once_then_one_that_fails_spoils_no_other() -> N
     assert step.turn.plan.rewrite == "combined"
 
 
-async def test_given_all_ways_at_once_and_no_model_then_the_question_is_taken_apart() -> None:
-    step, _ = await ran(Rewrite(), a_turn("combined"))
-    assert step.turn.queries == (QUESTION, *PARTS_BY_RULES)
+@pytest.mark.parametrize("asked", ["auto", "combined"])
+async def test_given_several_questions_and_no_model_then_each_is_searched_by_itself(
+    asked: Rewriting,
+) -> None:
+    step, _ = await ran(Rewrite(), a_turn(asked))
+    assert tuple(item.question for item in step.turn.subqueries) == PARTS_BY_RULES
+    assert step.turn.queries == (QUESTION,)
+
+
+async def test_given_a_comparison_and_no_model_then_its_two_things_are_searched_too() -> None:
+    question = "What is the difference between Market Cap and NAV?"
+    step, _ = await ran(Rewrite(), a_turn("combined", question))
+    assert step.turn.queries == (question, "Market Cap", "NAV")
 
 
 @pytest.mark.conforms("RAG engine v1", "API 1 query", "HyDE for questions of 20 characters or more")

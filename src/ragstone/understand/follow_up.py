@@ -64,12 +64,21 @@ OTHER_LENGTH = 0.1
 NEAR = 0.2
 """The likeness, 0 for unrelated ones, from which a phrase takes the place of another."""
 
+_WHETHER = (
+    "is|are|was|were|do|does|did|can|could|will|would|should|may|must|has|have|had|ist|sind|hat"
+)
+_QUESTION_WORDS = (
+    "what|which|who|whom|whose|when|where|why|how|wer|was|wie|wo|wann|warum|welche\\w?|qui|comment|"
+    "où|quand|pourquoi|combien|quel\\w*|qué|quién\\w*|cuándo|cuánt\\w*|dónde|cómo|cuál\\w*|por qué|"
+    "chi|cosa|quando|quant[oiae]s?|qual\\w*|come|dove|perché|quem|o que|onde|como|por que|wat|"
+    "waar|wanneer|waarom|hoe|hoeveel|кто|что|где|когда|почему|как|сколько|как\\w{2}"
+)
+_BEFORE = (
+    "for|from|in|at|on|to|by|with|until|since|of|bis|seit|von|ab|für|mit|aus|à|de|depuis|pour|"
+    "desde|hasta|en|con|per|da|a"
+)
 ASKS = re.compile(
-    r"(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|will|"
-    r"would|should|has|have|had|wer|was|wie|wo|wann|warum|welche\w?|ist|sind|hat|qui|comment|où|"
-    r"quand|pourquoi|combien|quel\w*|qué|quién\w*|cuándo|cuánt\w*|dónde|cómo|cuál\w*|por qué|chi|"
-    r"cosa|quando|quant[oiae]s?|qual\w*|come|dove|perché|quem|o que|onde|como|por que|"
-    r"wat|waar|wanneer|waarom|hoe|hoeveel|кто|что|где|когда|почему|как|сколько|как\w{2})\b",
+    rf"(?:{_WHETHER}|(?:(?:{_BEFORE}) )?(?:{_QUESTION_WORDS}))\b",
     re.IGNORECASE,
 )
 """How a question begins that is whole."""

@@ -12,7 +12,7 @@ from pydantic import Field
 from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Rewritten
-from ragstone.core.turn import Level, Mode, Rewriting, Turn
+from ragstone.core.turn import Level, Mode, Rewriting, Subquery, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.code_blocks import fence_text
@@ -194,6 +194,10 @@ class Rewrite(Stage):
             return Step(turn, "skipped", "the plan does not ask for it")
         if wanted == "hyde" and turn.ask.wanted.rewrite != "hyde" and not vague(turn.question):
             return Step(turn, "skipped", "the question is specific enough")
+        is_chosen = used == "decompose" and wanted != used and adapters.completer is None
+        if is_chosen and (parts := separate_questions(turn.question)):
+            several = tuple(map(Subquery, parts))
+            return Step(replace(turn, subqueries=several), used, "; ".join(parts))
         added = await asyncio.gather(
             *(self._rewritten(method, turn, adapters) for method in methods)
         )
