@@ -121,8 +121,6 @@ def test_given_auto_then_level_and_model_decide() -> None:
     assert choose_rewriting("auto", False, QUESTION, True) == "none"
     assert choose_rewriting("auto", True, QUESTION, True) == "multi"
     assert choose_rewriting("auto", True, QUESTION, False) == "decompose"
-    assert choose_rewriting("auto", False, QUESTION, False) == "decompose"
-    assert choose_rewriting("auto", False, "Redis vs. Postgres", False) == "none"
     assert choose_rewriting("auto", True, "Who founded Apple?", False) == "none"
     assert choose_rewriting("hyde", False, QUESTION, False) == "hyde"
 

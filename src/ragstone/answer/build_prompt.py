@@ -89,6 +89,7 @@ async def build_prompt(
         digest=turn.digest,
         excerpts=turn.plan.excerpts,
         lists=bool(turn.plan.lists_documents) and turn.plan.strategy == "sequential",
+        questions=tuple(item.question for item in turn.subqueries),
     )
     return Step(replace(turn, instructions=made), said)
 

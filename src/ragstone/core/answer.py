@@ -85,7 +85,8 @@ class Instructions:
     sources are single sentences of what is to be summed up, those that tell most of it. `alone`
     says that nobody answers if this answerer does not, so that it may take its time. `lists` says
     that the sources are those of all documents that say what was asked, the best of each. `varies`
-    lets a model answer at the temperature of its profile, however high that is.
+    lets a model answer at the temperature of its profile, however high that is. `questions` are
+    those of a message that asks several, for an answerer that reads one at a time.
     """
 
     text: str = ""
@@ -101,6 +102,7 @@ class Instructions:
     alone: bool = False
     lists: bool = False
     varies: bool = False
+    questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

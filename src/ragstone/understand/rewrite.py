@@ -187,6 +187,11 @@ class Rewrite(Stage):
         if turn.subqueries:
             return Step(turn, "skipped", "each of its questions is searched by itself")
         wanted = turn.plan.rewrite
+        is_free = wanted in ("auto", "combined") and adapters.completer is None
+        if is_free and turn.whole and (parts := separate_questions(turn.question)):
+            plan = replace(turn.plan, rewrite="decompose")
+            several = tuple(map(Subquery, parts))
+            return Step(replace(turn, plan=plan, subqueries=several), "decompose", "; ".join(parts))
         methods = self._methods(turn, adapters.completer is not None)
         used: Rewriting = "combined" if methods[1:] else next(iter(methods), "none")
         turn = replace(turn, plan=replace(turn.plan, rewrite=used))
@@ -194,10 +199,6 @@ class Rewrite(Stage):
             return Step(turn, "skipped", "the plan does not ask for it")
         if wanted == "hyde" and turn.ask.wanted.rewrite != "hyde" and not vague(turn.question):
             return Step(turn, "skipped", "the question is specific enough")
-        is_chosen = used == "decompose" and wanted != used and adapters.completer is None
-        if is_chosen and (parts := separate_questions(turn.question)):
-            several = tuple(map(Subquery, parts))
-            return Step(replace(turn, subqueries=several), used, "; ".join(parts))
         added = await asyncio.gather(
             *(self._rewritten(method, turn, adapters) for method in methods)
         )
@@ -260,14 +261,15 @@ class Rewrite(Stage):
 
 
 def choose_rewriting(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
-    """The method that `auto` means: other words where there is a chat model and the level or the
-    strategy is `eager`; without a model the parts of a compound question."""
+    """The method that `auto` means: none unless the level or the strategy is `eager`; then other
+    words where there is a chat model, else the parts of a compound question."""
     if asked != "auto":
         return asked
+    if not eager:
+        return "none"
     if has_model:
-        return "multi" if eager else "none"
-    parts = subquestions(question) if eager else separate_questions(question)
-    return "decompose" if parts else "none"
+        return "multi"
+    return "decompose" if subquestions(question) else "none"
 
 
 def vague(question: str) -> bool:

@@ -1,11 +1,13 @@
 """Compound questions taken apart by rules: several questions in one, and comparisons."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 
 from ragstone.language.language import detect
 from ragstone.language.mentions import function_words
-from ragstone.language.words import STOPWORDS, words
+from ragstone.language.words import STOPWORDS, content_words, words
 from ragstone.understand.comparison import comparison
 from ragstone.understand.follow_up import ASKS, UNSPACED_ASKS, is_pointing
 from ragstone.understand.small_talk import match_small_talk
@@ -20,6 +22,13 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _COMMA = re.compile(rf",\s(?={ASKS.pattern}\s)", re.IGNORECASE)
+_TOKEN = re.compile(r"\w+(?:[-'’./]\w+)*")
+_NAME = re.compile(r"[^\W\d_a-zà-öø-ÿ]|\w*[\d_]")
+_COORDINATORS = frozenset(("and", "und", "et", "y", "e", "en", "и", "och", "og"))
+_RANGE = re.compile(
+    r"\b(?:between|from|zwischen|von|entre|de|desde|tra|fra|tussen)\s*$", re.IGNORECASE
+)
+"""What a range begins with, whose ends are not two things."""
 _UNSPACED_COMMA = re.compile(r"[,，、；]")
 
 
@@ -38,6 +47,54 @@ def _several(divide: Callable[[str], list[str]], question: str) -> list[str]:
         return []
     parts = list(dict.fromkeys(filter(None, divide(question.strip()))))
     return parts[:MOST] if len(parts) > 1 else []
+
+
+@dataclass(frozen=True, slots=True)
+class Coordination:
+    """Two things that one question asks the same of, and the question about each."""
+
+    things: tuple[str, str]
+    questions: tuple[str, str]
+
+
+def coordination(question: str) -> Coordination | None:
+    """Return the two things that stand side by side in a question; None where there are none.
+
+    Names, codes and numbers are taken as long as they are ("the Tern 200 and the Tern 400"), of
+    other words the one before and the one behind ("doctors and nurses").
+    """
+    if len(question) > LONGEST:
+        return None
+    tokens = list(_TOKEN.finditer(question))
+    for place, token in enumerate(tokens):
+        if token.group().casefold() not in _COORDINATORS or place < 2:
+            continue
+        behind = place + 1
+        while behind < len(tokens) and tokens[behind].group() in function_words():
+            behind += 1
+        first = _phrase(tokens[place - 1 : 0 : -1])[::-1]
+        second = _phrase(tokens[behind:])
+        if not first or not second or _RANGE.search(question[: first[0].start()]):
+            continue
+        # "Tern 200 and 400": the number takes the place of the number.
+        start = first[-1 if len(second) == 1 and second[0].group().isdigit() else 0].start()
+        end = second[-1].end()
+        return Coordination(
+            (question[first[0].start() : first[-1].end()], question[second[0].start() : end]),
+            (
+                question[: first[-1].end()] + question[end:],
+                question[:start] + question[second[0].start() :],
+            ),
+        )
+    return None
+
+
+def _phrase(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
+    """The tokens that begin with a name, or a single word that carries meaning."""
+    names = list(takewhile(lambda token: _NAME.match(token.group()), tokens))
+    if names or not tokens or tokens[0].group().casefold() in function_words():
+        return names
+    return tokens[:1] if content_words(tokens[0].group()) else []
 
 
 def keywords(question: str) -> str:

@@ -57,7 +57,6 @@ from ragstone.understand.document_questions import (
     find_topic,
     sought_in_documents,
 )
-from ragstone.understand.subquestions import separate_questions
 from ragstone.verify.checker import ReadingChecker
 
 Closeness = Callable[
@@ -157,8 +156,9 @@ class Extractive:
             yield Said(_document_list(listed, passages))
             yield Said(finish="stop", confidence=SAME_QUESTION)
             return
-        if parts := separate_questions(ask.question):
-            async for said in self._answer_parts(ask, parts, passages, instructions):
+        if instructions.questions:
+            questions = instructions.questions
+            async for said in self._answer_parts(ask, questions, passages, instructions):
                 yield said
             return
         async for said in self._answer_single(ask, passages, instructions):
