@@ -27,6 +27,7 @@ NAMES = (
     "startup",
     "retrieval",
     "answers",
+    "several_questions",
     "cross_lingual",
     "english",
     "multilingual",

@@ -140,7 +140,7 @@ async def _reply_to_all(data: Path) -> list[Replied]:
                 for text in (line["right"], *line["wrong"]):
                     server.says = (f"{text} [1]",)
                     answer, _ = await answer_exam(service, row)
-                    outcome, *_ = _grade(grade, row, answer)
+                    outcome, *_ = grade_answer(grade, row, answer)
                     is_right = text == line["right"]
                     found.append(Replied(half, is_right, answer.note == NOTE, outcome))
     return found
@@ -168,7 +168,7 @@ async def _ask(
     started = time.monotonic()
     answer, tokens = await answer_exam(service, row)
     seconds = time.monotonic() - started
-    outcome, *_ = _grade(grade, row, answer)
+    outcome, *_ = grade_answer(grade, row, answer)
     sure = answer.is_grounded is True and answer.confidence_level == "high"
     by_model = llm is not None and answer.model.startswith(llm.model)
     return Asked(outcome, sure, by_model, seconds, tokens)
@@ -190,7 +190,7 @@ async def answer_exam(service: Service, row: Mapping[str, Any]) -> tuple[Generat
     return answer, tokens
 
 
-def _grade(
+def grade_answer(
     grade: Callable[..., tuple[str, bool, str]], row: Mapping[str, Any], answer: GeneratedAnswer
 ) -> tuple[str, bool, str]:
     sources = [{"number": c.number, "path": c.path, "page": c.page} for c in answer.citations]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.understand.subquestions import keywords, subquestions
+from ragstone.understand.subquestions import coordination, keywords, subquestions
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,45 @@ def test_given_one_question_then_it_is_not_taken_apart(question: str) -> None:
     assert subquestions(question) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "first", "second"),
+    [
+        (
+            "How heavy are the W50 and the Tern 400?",
+            "How heavy are the W50?",
+            "How heavy are the Tern 400?",
+        ),
+        ("Who heads Surgery and Radiology?", "Who heads Surgery?", "Who heads Radiology?"),
+        ("Wie laut sind Tern 200 und 300?", "Wie laut sind Tern 200?", "Wie laut sind Tern 300?"),
+        (
+            "Where are the exits of building A and building C?",
+            "Where are the exits of building A?",
+            "Where are the exits of building C?",
+        ),
+        ("How many doctors and nurses work?", "How many doctors work?", "How many nurses work?"),
+    ],
+)
+def test_given_two_things_then_the_question_is_asked_of_each(
+    question: str, first: str, second: str
+) -> None:
+    found = coordination(question)
+    assert found and found.questions == (first, second)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much cash and cash equivalents are there?",
+        "What happened between May and June?",
+        "And what does it cost?",
+        "What is it made of?",
+        "and and and",
+    ],
+)
+def test_given_one_thing_then_no_question_is_asked_of_two(question: str) -> None:
+    assert coordination(question) is None
+
+
 def test_given_a_question_then_its_key_words_stay_as_written() -> None:
     assert keywords("What is the refund policy of QX-4471-B?") == "refund policy QX-4471-B"
 
@@ -72,3 +111,4 @@ def test_given_anything_then_there_are_none_or_2_to_4_parts(question: str) -> No
     assert len(found) in (0, 2, 3, 4)
     assert all(found)
     keywords(question)
+    coordination(question)

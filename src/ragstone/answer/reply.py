@@ -125,7 +125,8 @@ class InlineMarkers:
         """The marker that the sentence lacks."""
         sentence = self._sentence
         refuses = sentence.strip().casefold() == self._refusal
-        if refuses or self._code or _MARKER.search(sentence) or _NO_PROSE.match(sentence):
+        asks = sentence.rstrip().endswith(("?", "？", "؟"))
+        if refuses or asks or self._code or _MARKER.search(sentence) or _NO_PROSE.match(sentence):
             return ""
         # Most answers are marked, and the first token does not wait for the passages to be read.
         self._origins = self._origins or Origins(self._passages)

@@ -140,7 +140,7 @@ async def standalone(question: str, before: Sequence[Exchange], embedder: Embedd
     if text := await fill_frame(question, anchor, language, embedder):
         return FollowUp(text, searched, not is_dependent(text, language))
     # What only begins with "and" is read as it is.
-    own = _strip_opening(question, language)
+    own = _strip_opening(question, language) or question
     is_short = len(_TOKEN.findall(own)) <= MAX_FRAGMENT_WORDS
     leans = is_short or is_dependent(own, language)
     # The question comes first: what kind of thing is asked for is told by how a text begins.

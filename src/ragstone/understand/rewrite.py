@@ -189,8 +189,7 @@ class Rewrite(Stage):
         wanted = turn.plan.rewrite
         is_free = wanted in ("auto", "combined") and adapters.completer is None
         if is_free and turn.whole and (parts := separate_questions(turn.question)):
-            plan = replace(turn.plan, rewrite="decompose")
-            several = tuple(map(Subquery, parts))
+            plan, several = replace(turn.plan, rewrite="decompose"), tuple(map(Subquery, parts))
             return Step(replace(turn, plan=plan, subqueries=several), "decompose", "; ".join(parts))
         methods = self._methods(turn, adapters.completer is not None)
         used: Rewriting = "combined" if methods[1:] else next(iter(methods), "none")

@@ -73,12 +73,20 @@ def coordination(question: str) -> Coordination | None:
         while behind < len(tokens) and tokens[behind].group() in function_words():
             behind += 1
         first = _phrase(tokens[place - 1 : 0 : -1])[::-1]
+        # "building A and building C": the noun before both names.
+        noun = tokens[place - len(first) - 1].group()
+        behind += first != [] and tokens[behind:] != [] and tokens[behind].group() == noun
         second = _phrase(tokens[behind:])
-        if not first or not second or _RANGE.search(question[: first[0].start()]):
+        if (
+            not first
+            or not second
+            or _same(first, second)
+            or _RANGE.search(question[: first[0].start()])
+        ):
             continue
         # "Tern 200 and 400": the number takes the place of the number.
-        start = first[-1 if len(second) == 1 and second[0].group().isdigit() else 0].start()
-        end = second[-1].end()
+        is_number = len(second) == 1 and second[0].group().isdigit()
+        start, end = first[-1 if is_number else 0].start(), second[-1].end()
         return Coordination(
             (question[first[0].start() : first[-1].end()], question[second[0].start() : end]),
             (
@@ -87,6 +95,12 @@ def coordination(question: str) -> Coordination | None:
             ),
         )
     return None
+
+
+def _same(first: Sequence[re.Match[str]], second: Sequence[re.Match[str]]) -> bool:
+    """Whether one of two things has no word that the other lacks: "cash and cash equivalents"."""
+    mine, others = ({token.group().casefold() for token in item} for item in (first, second))
+    return mine <= others or others <= mine
 
 
 def _phrase(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:

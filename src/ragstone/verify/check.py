@@ -308,13 +308,18 @@ async def _find_kinds(
     refuses: it begins with what they lack, and what else it claims is true and not what was asked.
     `supported` is how likely the sentences from these places on are supported."""
     answer = turn.answer or GeneratedAnswer()
+    # Of several questions one may be refused, in these words.
+    refusal = turn.instructions.no_answer
+    verdicts = [
+        _apply_kind(item, "gap" if item.sentence == refusal else None, False) for item in verdicts
+    ]
     unsure = [
         item
         for item in verdicts
         if supported.get(item.start, 1.0) < SURE and len(item.sentence) <= MAX_GAP
     ]
     judge = adapters.judge
-    # Extractive answers never say so, and need no model for it in memory.
+    # Extractive answers never say so in other words, and need no model for it in memory.
     if judge is None or adapters.chat is None or not unsure:
         return verdicts, False
     likely = [supported[item.start] for item in unsure]

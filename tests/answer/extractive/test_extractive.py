@@ -128,6 +128,13 @@ async def test_given_two_questions_without_an_answer_then_it_refuses() -> None:
     assert (said.text, said.finish) == (NO_ANSWER, "refused")
 
 
+async def test_given_two_things_that_different_sentences_are_of_then_each_is_said() -> None:
+    heads = a_passage(1, "Mira Okafor heads Surgery. Jan Petrov heads Radiology. Beds are blue.")
+    said = text(await answer("Who heads Surgery and Radiology?", heads, unlikely=0.1))
+    assert "Mira Okafor heads Surgery. [1]" in said
+    assert "Jan Petrov heads Radiology. [1]" in said
+
+
 async def test_given_no_passages_then_it_refuses() -> None:
     [said] = await answer("When was the mill built?")
     assert (said.text, said.finish, said.confidence) == (NO_ANSWER, "refused", 0.0)

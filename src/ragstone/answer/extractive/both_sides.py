@@ -29,7 +29,7 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
         return None
     first, second = content_word_set(compared.first), content_word_set(compared.second)
     mine, theirs = first - second, second - first
-    if not (mine and theirs) or all(says_all(_unit_text(best[0]), own) for own in (mine, theirs)):
+    if not (mine and theirs) or speaks_of_both(best[0], compared.first, compared.second):
         return None
     least = best[0].score + math.log(LEAST)
     likely = [item for item in best if item.score >= least and item.unit.form not in UNANSWERING]
@@ -45,6 +45,13 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
         for unit, own in ((one, mine), (other, theirs))
     ]
     return ValuesApart((one, other), labels, compares=True)
+
+
+def speaks_of_both(unit: RankedUnit, first: str, second: str) -> bool:
+    """Whether a unit speaks of both things, by the words that only one of them has."""
+    text = _unit_text(unit)
+    words, others = content_word_set(first), content_word_set(second)
+    return says_all(text, words - others) and says_all(text, others - words)
 
 
 def _is_about(unit: RankedUnit, own: frozenset[str], others: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragstone.answer.extractive.answering_likelihood import likelihood
-from ragstone.answer.extractive.both_sides import both_sides
+from ragstone.answer.extractive.both_sides import both_sides, speaks_of_both
 from ragstone.answer.extractive.lists import candidate_text, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpt_sentences, summary
@@ -57,6 +57,7 @@ from ragstone.understand.document_questions import (
     find_topic,
     sought_in_documents,
 )
+from ragstone.understand.subquestions import coordination
 from ragstone.verify.checker import ReadingChecker
 
 Closeness = Callable[
@@ -157,37 +158,27 @@ class Extractive:
             yield Said(finish="stop", confidence=SAME_QUESTION)
             return
         if instructions.questions:
-            questions = instructions.questions
-            async for said in self._answer_parts(ask, questions, passages, instructions):
-                yield said
+            replies = await self._answer_each(ask, instructions.questions, passages, instructions)
+            for reply in _join_replies(instructions.questions, replies):
+                yield reply
             return
         async for said in self._answer_single(ask, passages, instructions):
             yield said
 
-    async def _answer_parts(
+    async def _answer_each(
         self,
         ask: Ask,
-        parts: Sequence[str],
+        questions: Sequence[str],
         passages: Sequence[Passage],
         instructions: Instructions,
-    ) -> AsyncGenerator[Said, None]:
-        """Answer each question of several; of one that is refused beside others that is said."""
-        texts: list[str] = []
-        ends: list[Said] = []
-        for part in parts:
-            single = self._answer_single(replace(ask, question=part), passages, instructions)
-            *said, end = [piece async for piece in single]
-            text = "".join(piece.text for piece in [*said, end])
-            # A part that leans on the first begins with it.
-            own_words = part.removeprefix(parts[0]).lstrip() or part
-            texts.append(f"{own_words} {text}" if end.finish == "refused" else text)
-            ends.append(end)
-        answered = [end for end in ends if end.finish != "refused"]
-        if not answered:
-            yield max(ends, key=lambda end: end.confidence or 0.0)
-            return
-        yield Said("\n\n".join(dict.fromkeys(texts)))
-        yield min(answered, key=lambda end: end.confidence or 0.0)
+    ) -> list[Said]:
+        """Answer each question by itself: its whole text and how it ended."""
+        replies = []
+        for question in questions:
+            single = self._answer_single(replace(ask, question=question), passages, instructions)
+            pieces = [piece async for piece in single]
+            replies.append(replace(pieces[-1], text="".join(piece.text for piece in pieces)))
+        return replies
 
     async def _answer_single(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
@@ -204,6 +195,10 @@ class Extractive:
         form = read_form(ask.guidance)
         apart = await self._find_apart(ask.question, ranking, passages, bool(sought))
         chosen = list(apart.units) if apart else self._choose(ask, ranking, form.sentences)
+        if not apart and (both := await self._answer_both(ask, chosen, passages, instructions)):
+            for reply in both:
+                yield reply
+            return
         lines = answer_lines(chosen)
         if apart:
             lines = _with_labels([replace(line, apart=True) for line in lines], apart)
@@ -229,6 +224,23 @@ class Extractive:
             yield Said(f"{joint}{line.text}{space}[{line.number}]" if marked else joint + line.text)
             before = line
         yield Said(finish="stop", confidence=likely)
+
+    async def _answer_both(
+        self,
+        ask: Ask,
+        chosen: Sequence[RankedUnit],
+        passages: Sequence[Passage],
+        instructions: Instructions,
+    ) -> list[Said]:
+        """Answer what is asked of two things for each, where the best unit speaks of one alone;
+        empty elsewhere."""
+        pair = coordination(ask.question)
+        if pair is None or not chosen or speaks_of_both(chosen[0], *pair.things):
+            return []
+        replies = await self._answer_each(ask, pair.questions, passages, instructions)
+        if all(reply.finish == "refused" for reply in replies):
+            return []
+        return _join_replies(pair.questions, replies)
 
     def _choose(self, ask: Ask, ranking: Ranking, sentences: int | None) -> list[RankedUnit]:
         """The units that answer, with the lists that belong to them."""
@@ -306,6 +318,21 @@ class Extractive:
 
     async def aclose(self) -> None:
         """There is nothing to close."""
+
+
+def _join_replies(questions: Sequence[str], replies: Sequence[Said]) -> list[Said]:
+    """The answers to several questions as one, as sure as the least sure of them; of a question
+    that is refused beside others that is said."""
+    answered = [reply for reply in replies if reply.finish != "refused"]
+    if not answered:
+        return [max(replies, key=lambda reply: reply.confidence or 0.0)]
+    texts = []
+    for question, reply in zip(questions, replies, strict=True):
+        # A question that leans on the first begins with it.
+        own = question.removeprefix(questions[0]).lstrip() or question
+        texts.append(f"{own} {reply.text}" if reply.finish == "refused" else reply.text)
+    least = min(answered, key=lambda reply: reply.confidence or 0.0)
+    return [Said("\n\n".join(dict.fromkeys(texts))), replace(least, text="")]
 
 
 def _spell_file_names(question: str, passages: Sequence[Passage]) -> str:
