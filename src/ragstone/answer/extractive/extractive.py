@@ -173,10 +173,11 @@ class Extractive:
         if form.bullets:
             lines = [_format_bullet(line) for line in lines]
         said = "\n".join(line.text for line in lines)
-        if apart and apart.compares:
-            # "larger" and "than" are nothing that the two sides have to say.
-            ranking = replace(ranking, across=True)
-        likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
+        # "larger" and "than" are nothing that the two sides have to say.
+        shares_words = not (apart and apart.compares) and not _is_foreign(ask.question, chosen, ranking)
+        likely = await asyncio.to_thread(
+            _likelihood, ask.question, said, chosen, ranking, shares_words
+        )
         if not lines or likely < self._refuse_unlikely:
             yield Said(instructions.no_answer, finish="refused", confidence=likely)
             return
@@ -279,7 +280,15 @@ def _spell_file_names(question: str, passages: Sequence[Passage]) -> str:
     return question
 
 
-def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking) -> float:
+def _is_foreign(question: str, chosen: Sequence[RankedUnit], ranking: Ranking) -> bool:
+    """Whether all that is said is of passages in another language than the question."""
+    cited = [unit.passage for unit in chosen]
+    return ranking.across and len(in_other_languages(question, cited)) == len(cited)
+
+
+def _likelihood(
+    question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking, shares_words: bool
+) -> float:
     """How likely what is said, which rests on the chosen units, is what was asked."""
     if not chosen:
         return 0.0
@@ -287,7 +296,7 @@ def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking:
         return SAME_QUESTION
     best, passages = ranking.best, ranking.passages
     return likelihood(
-        question, said, chosen[:WEIGHED], best, passages, ranking.sure, ranking.across
+        question, said, chosen[:WEIGHED], best, passages, ranking.sure, shares_words
     )
 
 
