@@ -79,7 +79,9 @@ def test_given_another_number_unit_or_month_then_it_is_not_stated(one: str, othe
     assert not all(states(quantities(other), quantity) for quantity in quantities(one))
 
 
-@pytest.mark.parametrize("text", ["", "one of them", "it may march on", "一个人", "no numbers", "it is due"])
+@pytest.mark.parametrize(
+    "text", ["", "one of them", "it may march on", "一个人", "no numbers", "it is due"]
+)
 def test_given_words_that_are_also_articles_or_verbs_then_nothing_is_stated(text: str) -> None:
     assert not quantities(text)
 

@@ -173,11 +173,8 @@ class Extractive:
         if form.bullets:
             lines = [_format_bullet(line) for line in lines]
         said = "\n".join(line.text for line in lines)
-        # "larger" and "than" are nothing that the two sides have to say.
-        shares_words = not (apart and apart.compares) and not _is_foreign(ask.question, chosen, ranking)
-        likely = await asyncio.to_thread(
-            _likelihood, ask.question, said, chosen, ranking, shares_words
-        )
+        compares = apart is not None and apart.compares
+        likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking, compares)
         if not lines or likely < self._refuse_unlikely:
             yield Said(instructions.no_answer, finish="refused", confidence=likely)
             return
@@ -280,14 +277,8 @@ def _spell_file_names(question: str, passages: Sequence[Passage]) -> str:
     return question
 
 
-def _is_foreign(question: str, chosen: Sequence[RankedUnit], ranking: Ranking) -> bool:
-    """Whether all that is said is of passages in another language than the question."""
-    cited = [unit.passage for unit in chosen]
-    return ranking.across and len(in_other_languages(question, cited)) == len(cited)
-
-
 def _likelihood(
-    question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking, shares_words: bool
+    question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking, compares: bool
 ) -> float:
     """How likely what is said, which rests on the chosen units, is what was asked."""
     if not chosen:
@@ -295,9 +286,11 @@ def _likelihood(
     if chosen[0].asked:
         return SAME_QUESTION
     best, passages = ranking.best, ranking.passages
-    return likelihood(
-        question, said, chosen[:WEIGHED], best, passages, ranking.sure, shares_words
-    )
+    cited = [unit.passage for unit in chosen]
+    is_foreign = ranking.across and len(in_other_languages(question, cited)) == len(cited)
+    # "larger" and "than" are nothing that two sides have to say.
+    shares_words = not (compares or is_foreign)
+    return likelihood(question, said, chosen[:WEIGHED], best, passages, ranking.sure, shares_words)
 
 
 def _excerpts_text(passages: Sequence[Passage]) -> str:
