@@ -22,6 +22,10 @@ from ragstone.language.quantities import quantities, states
         ("3만 원", "₩30,000"),
         ("$1.5 million", "1,500,000 dollars"),
         ("90 percent", "90%"),
+        ("quattro giorni", "quatro dias"),
+        ("a four-day week", "4 days"),
+        ("dois milhões", "due milioni, 2 milioni"),
+        ("3 maggio", "3 de maio"),
         ("3 May 2001", "2001-05-03"),
         ("2024年5月3日", "May 3, 2024"),
         ("3. Mai 2024", "3 de mayo de 2024"),
@@ -75,7 +79,9 @@ def test_given_another_number_unit_or_month_then_it_is_not_stated(one: str, othe
     assert not all(states(quantities(other), quantity) for quantity in quantities(one))
 
 
-@pytest.mark.parametrize("text", ["", "one of them", "it may march on", "一个人", "no numbers"])
+@pytest.mark.parametrize(
+    "text", ["", "one of them", "it may march on", "一个人", "no numbers", "it is due"]
+)
 def test_given_words_that_are_also_articles_or_verbs_then_nothing_is_stated(text: str) -> None:
     assert not quantities(text)
 

@@ -122,6 +122,11 @@ def _strip_heading_number(heading: re.Match[str]) -> str:
     )
 
 
+def is_month(word: str) -> bool:
+    """Whether a casefolded word may name a month."""
+    return word in _months()
+
+
 def states(source: Sequence[Quantity], quantity: Quantity) -> bool:
     """Whether `source` states a quantity, in the same unit or in none."""
     return any(

@@ -96,6 +96,25 @@ async def test_given_a_code_that_no_passage_has_then_another_is_no_answer() -> N
 
 
 @pytest.mark.parametrize(
+    ("question", "other"),
+    [
+        ("Where is the pump of Norwell made?", "Where is the pump of Zephyria made?"),
+        ("Dove è prodotta la pompa di Norwell?", "Dove è prodotta la pompa di Zephyria?"),
+    ],
+)
+async def test_given_a_name_that_no_passage_has_then_an_answer_is_less_likely(
+    question: str, other: str
+) -> None:
+    pump = a_passage(1, "The pump of Norwell is made in Ost. La pompa di Norwell è prodotta a Ost.")
+    assert await sure(other, pump) < await sure(question, pump) / 2
+
+
+async def test_given_german_nouns_then_another_word_for_one_is_no_missing_name() -> None:
+    office = a_passage(1, "Das Büro in Ost öffnet um neun Uhr.")
+    assert await sure("Wann öffnet das Büro mit seinen Schaltern in Ost?", office) > 0.38
+
+
+@pytest.mark.parametrize(
     ("question", "lacks"),
     [
         ("这座桥在第3季建成了吗？", False),
@@ -148,18 +167,18 @@ def ranked_unit(score: float, passage: Passage, read: float | None) -> RankedUni
     st.sampled_from(["Who?", "谁是市长？", "", "memory_limit"]),
 )
 def test_any_ranking_gives_a_probability(
-    scores: list[float], read: float | None, across: bool, question: str
+    scores: list[float], read: float | None, shares_words: bool, question: str
 ) -> None:
     best = [ranked_unit(score, a_passage(i, "text"), read) for i, score in enumerate(scores, 1)]
     passages = [unit.passage for unit in best]
-    assert 0 <= likelihood(question, "text", best[:1], best, passages, 0.5, across) <= 1
+    assert 0 <= likelihood(question, "text", best[:1], best, passages, 0.5, shares_words) <= 1
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 5))
 def test_the_surer_the_reader_the_likelier_the_answer(read: float, more: float) -> None:
     passage = a_passage(1, "text")
     less, likelier = (
-        likelihood("Who?", "text", [unit], [unit], [passage], 0.5, False)
+        likelihood("Who?", "text", [unit], [unit], [passage], 0.5, True)
         for unit in (ranked_unit(0.0, passage, odds) for odds in (read, read + more))
     )
     assert less < likelier

@@ -39,6 +39,20 @@ def test_lists_in_many_shapes_are_kept_whole(text: str) -> None:
     assert "".join(first[2]) == text.replace("\n", "")
 
 
+def test_a_picture_between_a_heading_and_its_list_takes_nothing_from_it() -> None:
+    text = "Tools menu\ntools_menu.png\n- Measure\n- Print"
+    kinds: list[tuple[BlockKind, str]] = [
+        ("heading", "Tools menu"),
+        ("caption", "tools_menu.png"),
+        ("item", "- Measure"),
+        ("item", "- Print"),
+    ]
+    blocks = [BlockSpan(k, text.index(t), text.index(t) + len(t)) for k, t in kinds]
+    first = units(text, blocks)[0]
+    assert first.form == "list"
+    assert [text[s.start : s.end] for s in first.said] == ["Tools menu", "- Measure", "- Print"]
+
+
 def test_an_endless_list_is_said_up_to_a_limit() -> None:
     text = "Needed:\n" + "\n".join(f"- thing number {i} of the list" for i in range(1000))
     assert 10 < sum(map(len, shown(text)[0][2])) <= LIST_CHARS

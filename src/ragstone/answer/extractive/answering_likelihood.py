@@ -18,7 +18,10 @@ import numpy as np
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.core.answer import log_odds, probability
 from ragstone.core.turn import Passage
+from ragstone.language.language import detect
 from ragstone.language.named import find_names
+from ragstone.language.quantities import is_month
+from ragstone.language.words import similar_words
 from ragstone.verify.sufficiency import coverage
 
 WEIGHTS = "answering.json"
@@ -40,6 +43,14 @@ OTHER_THING = -4.0
 """Added to the log-odds where no passage has a code or a year of the question (ATtiny28,
 memory_limit, 2021), of a row where not the row itself has it, and where the cited documents are of
 another number of what the question names (Jest 30, for Jest 31): then it is of something else."""
+
+MISSING_NAME = -2.0
+"""Added to the log-odds where no passage has a word that the question writes with a capital inside:
+of 6,500 questions of public sets in nine languages .02 have such a word although they are answered,
+mostly misspelt, and of 3,000 that nothing answers .06."""
+
+CAPITAL_NOUNS = ("de", "lb")
+"""Languages that write more than names with a capital."""
 
 _CODE = re.compile(
     r"(?<![\w-])(?:(?:\w+-)*[^\W\d_]+\d\w*(?:-\w+)*|\w*[^\W\d_]\w*_\w*[^\W_]\w*)(?![\w-])"
@@ -69,15 +80,16 @@ def likelihood(
     best: Sequence[RankedUnit],
     passages: Sequence[Passage],
     sure: float,
-    across: bool,
+    shares_words: bool,
 ) -> float:
     """The probability (0..1) that what is `said`, which rests on the `chosen` ones of the `best`
-    units, is what was asked. `sure` (0..1) is how surely the passages are of it at all; `across`
-    says that question and passages differ in language, so that they share no words."""
+    units, is what was asked. `sure` (0..1) is how surely the passages are of it at all. If what is
+    said `shares_words` with the question, those that nothing speaks of count: not across languages,
+    and not those of a comparison."""
     found = evidence(chosen, best, sure)
     model = _models()["read" if "read" in found else "unread"]
     odds = model.bias + sum(weight * found[name] for name, weight in model.weights.items())
-    if not across:
+    if shares_words:
         odds += _odds_of_missing_words(question, said, chosen, passages)
     return probability(odds)
 
@@ -121,6 +133,8 @@ def _odds_of_missing_words(
     is_without_code = lacks_code(question, f"{said if is_row else everywhere}\n{about}")
     if is_without_code or _is_of_another_number(question, titled, whole):
         odds += OTHER_THING
+    if _lacks_name(question, f"{everywhere}\n{about}".casefold()):
+        odds += MISSING_NAME
     return odds
 
 
@@ -131,6 +145,15 @@ def lacks_code(question: str, text: str) -> bool:
     return any(
         not any(code.replace("-", joint) in spelt for joint in ("-", " ", "")) for code in codes
     )
+
+
+def _lacks_name(question: str, text: str) -> bool:
+    """Whether a text, in small letters, lacks a name of the question; a month may be a number."""
+    if detect(question) in CAPITAL_NOUNS:
+        return False
+    written = find_names(question).written
+    absent = {word for word in written if word not in text and not is_month(word)}
+    return bool(absent - similar_words(absent, text))
 
 
 def _is_of_another_number(question: str, titled: str, text: str) -> bool:

@@ -205,10 +205,8 @@ class Extractive:
         if form.bullets:
             lines = [_format_bullet(line) for line in lines]
         said = "\n".join(line.text for line in lines)
-        if apart and apart.compares:
-            # "larger" and "than" are nothing that the two sides have to say.
-            ranking = replace(ranking, across=True)
-        likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
+        compares = apart is not None and apart.compares
+        likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking, compares)
         if not lines or likely < self._refuse_unlikely:
             yield Said(instructions.no_answer, finish="refused", confidence=likely)
             return
@@ -343,16 +341,20 @@ def _spell_file_names(question: str, passages: Sequence[Passage]) -> str:
     return question
 
 
-def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking) -> float:
+def _likelihood(
+    question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking, compares: bool
+) -> float:
     """How likely what is said, which rests on the chosen units, is what was asked."""
     if not chosen:
         return 0.0
     if chosen[0].asked:
         return SAME_QUESTION
     best, passages = ranking.best, ranking.passages
-    return likelihood(
-        question, said, chosen[:WEIGHED], best, passages, ranking.sure, ranking.across
-    )
+    cited = [unit.passage for unit in chosen]
+    is_foreign = ranking.across and len(in_other_languages(question, cited)) == len(cited)
+    # "larger" and "than" are nothing that two sides have to say.
+    shares_words = not (compares or is_foreign)
+    return likelihood(question, said, chosen[:WEIGHED], best, passages, ranking.sure, shares_words)
 
 
 def _excerpts_text(passages: Sequence[Passage]) -> str:

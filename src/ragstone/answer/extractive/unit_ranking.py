@@ -12,7 +12,7 @@ import numpy as np
 from ragstone.answer.extractive import unit_closeness, unit_words
 from ragstone.answer.extractive.cells import cell_score, record
 from ragstone.answer.extractive.unit_words import UnitText, read
-from ragstone.answer.extractive.units import AnswerUnit
+from ragstone.answer.extractive.units import UNANSWERING, AnswerUnit
 from ragstone.core.turn import Passage
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import Floats
@@ -72,7 +72,7 @@ CLOSER = 20
 """Units that may be said or read."""
 
 HEADING = -4.0
-"""Added to the score of a line that is mostly a heading."""
+"""Added to the score of what answers little by itself: a heading, a caption."""
 
 SECTION = 1.0
 """Added to the score of what stands below a heading whose words the question has."""
@@ -316,6 +316,6 @@ def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -
 
 def _form_score(unit: AnswerUnit, same: bool) -> float:
     """The addition to a unit's score for its form."""
-    if unit.form == "heading":
+    if unit.form in UNANSWERING:
         return HEADING
     return SAME_QUESTION if same else 0.0

@@ -235,6 +235,8 @@ def _find_introduced_list(text: str, pieces: Sequence[Excerpt], place: int) -> l
     found: list[Excerpt] = []
     items = 0
     for following in pieces[place + 1 :] if leads else ():
+        if following.kind == "caption" and not items:
+            continue
         if following.kind not in ("item", "code") or (following.kind == "code" and not items):
             break
         items += following.kind == "item" and following.begins
