@@ -138,18 +138,16 @@ class Suggestions:
     async def _documents(
         self, principal: Principal, collection: Collection, cited: Sequence[str]
     ) -> list[Document]:
-        """Those that are cited, else some of the collection, which the principal may read."""
-        ids = cited[:MAX_DOCUMENTS]
-        found = await self._adapters.catalog.documents(
-            collection.tenant,
-            collection.id,
-            readers=principal.names,
-            named=ids or None,
-            limit=LISTED,
-        )
+        """Those that are cited, else some of the collection, which the principal may read. What the
+        principal may not read changes nothing: ids can be computed, and must not tell what is
+        there."""
+        place, names = (collection.tenant, collection.id), principal.names
+        if cited:
+            found = await self._adapters.catalog.documents(*place, readers=names, named=cited)
+            if readable := [item for item in found if item.version and item.chunks]:
+                return sorted(readable, key=lambda item: cited.index(item.id))[:MAX_DOCUMENTS]
+        found = await self._adapters.catalog.documents(*place, readers=names, limit=LISTED)
         readable = [item for item in found if item.version and item.chunks]
-        if ids:
-            return sorted(readable, key=lambda item: ids.index(item.id))
         step = max(1, len(readable) // MAX_DOCUMENTS)
         return readable[::step][:MAX_DOCUMENTS]
 
