@@ -82,6 +82,13 @@ async def test_whoever_reaches_it_is_answered_by_its_name(house: House) -> None:
     assert told(found)
 
 
+async def test_the_operator_is_told_how_much_there_is_whoever_may_read_it(house: House) -> None:
+    eva = Principal(user="eva")
+    readable = sum(item.documents for item in await house.service.collections(eva))
+
+    assert (await house.service.overview()).documents == readable + 1
+
+
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside one that may be read"])
 async def test_suggestions_do_not_tell_of_what_may_not_be_read(house: House, beside: bool) -> None:
     eva, staff = await house.key(), await house.key(user="ben", groups=["staff"])

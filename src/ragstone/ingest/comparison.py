@@ -38,7 +38,7 @@ SETTLED_SECONDS = 2.0
 the same: it is hashed once more the next time."""
 
 MAX_PATH_CHARS, MAX_FOLDER_CHARS = 4_096, 100_000
-"""Characters of a document's path; and times the folders in it, which is twice what they all have."""
+"""Characters of a document's path; and times the folders in it, which is twice what all have."""
 
 MAX_CONTENTS = 10_000
 """Files to be read whose content is remembered: the catalog knows those before them by then."""
