@@ -18,7 +18,7 @@ from ragstone.service import Handed, IngestRequest, Progress
 from tests.attack.house import a_house
 from tests.backup.house import House, opened
 
-LONG = "Quokka " * 30_000
+LONG = "Quokka " * 9_000
 TEXT = "The quokka lives on an island and eats leaves. " * 100
 MOST_REPEATED = 52_000
 """Characters: metadata, title, headings and path."""
