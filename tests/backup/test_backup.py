@@ -14,19 +14,23 @@ import numpy as np
 import pytest
 
 from ragstone import build
+from ragstone.access.secrets import key_id
 from ragstone.backup.archive import ArchiveReader
 from ragstone.backup.back_up import write_backup
-from ragstone.core.errors import ConfigError, InputError, StorageFull
+from ragstone.core.errors import ConfigError, InputError, StorageFull, Unauthorized
 from ragstone.core.filters import eq
 from ragstone.core.turn import Principal
 from ragstone.ingest.uploads import LINKED, RESTORED, Spool
+from ragstone.local.keys import LocalKeys
 from ragstone.local.repair import find_damage
 from ragstone.ports.jobs import NewJob
 from ragstone.service import Handed, IngestRequest
+from ragstone.service.keys import KeyGrant
 from ragstone.settings import Settings
 from ragstone.store.sql import migrations
 from ragstone.store.sql.dump import SqlDump
 from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.tables import documents, jobs, statistics
 from tests.backup.house import House, opened
 from tests.databases import DatabaseOpener
@@ -305,6 +309,43 @@ async def test_given_changes_since_then_a_restore_takes_them_back(
     texts = [chunk.text for chunk in (await house.chunks()).values()]
     assert "The museum is closed for good." in texts
     assert await house.examine() == ()
+
+
+async def test_given_secrets_that_were_withdrawn_since_then_a_restore_revives_none(
+    house: House, tmp_path: Path
+) -> None:
+    store = SqlKeys(house.database)
+    keys = LocalKeys(store, house.catalog)
+    untouched, revoked, rotated = [(await keys.create(KeyGrant(name))).secret for name in "abc"]
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    await keys.revoke(None, key_id(revoked))
+    rotated_to = (await keys.rotate(None, key_id(rotated), 0)).secret
+    made_since = (await keys.create(KeyGrant("d"))).secret
+    await keys.end_session("a session", until=2e10)
+
+    await house.restore(file)
+
+    restarted = LocalKeys(store, house.catalog)
+    for secret in (untouched, rotated_to):
+        assert await restarted.whose(secret)
+    for secret in (revoked, rotated, made_since):
+        with pytest.raises(Unauthorized):
+            await restarted.whose(secret)
+    assert await restarted.has_ended("a session")
+
+
+async def test_given_a_backup_of_before_the_first_key_then_nobody_is_let_in_without(
+    house: House, tmp_path: Path
+) -> None:
+    store = SqlKeys(house.database)
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    await LocalKeys(store, house.catalog).create(KeyGrant("a"))
+
+    await house.restore(file)
+
+    assert await LocalKeys(store, house.catalog).exist()
 
 
 async def test_given_a_document_changed_while_a_backup_is_written_then_it_is_whole(

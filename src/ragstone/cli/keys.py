@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import command, context_settings, run
+from ragstone.cli.running import command, context_settings, run, server_address
 from ragstone.core.caller import Role
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def create(
     grant = KeyGrant(name, tenant, user, tuple(group or ()), reach, role, seconds, sites)
 
     settings = context_settings(context)
-    here = settings.server.public_address or f"http://{settings.server.host}:{settings.server.port}"
+    here = server_address(settings)
 
     async def action(service: "Service") -> int:
         issued = await service.keys.create(grant)
         if sites and not as_json:
-            return _show_tag(issued.key.id, here.rstrip("/"))
+            return _show_tag(issued.key.id, here)
         return _show_issued(issued, as_json)
 
     run(settings, action)

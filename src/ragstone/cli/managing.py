@@ -127,7 +127,7 @@ async def documents(
             break
     rows = ((d.path, d.title, d.status, d.pages, d.chunks, d.error) for d in found)
     head = ("path", "title", "status", "pages", "chunks", "error")
-    empty = f"There are no documents in the collection {collection!r}."
+    empty = f"There are no documents in the collection {collection!r} that you may read."
     return show_list("documents", found, as_json, head, rows, empty)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import command, context_settings, run
+from ragstone.cli.running import command, context_settings, run, server_address
 from ragstone.core.caller import Role
 from ragstone.core.turn import Principal
 
@@ -58,7 +58,7 @@ def invite(
     """Make an account, and print the address where its owner chooses a password; for an account
     that there is, the address for a new password."""
     settings = context_settings(context)
-    here = settings.server.public_address or f"http://{settings.server.host}:{settings.server.port}"
+    here = server_address(settings)
 
     async def action(service: "Service") -> int:
         from ragstone.cli.show import format_time, out_json, print_text
@@ -77,7 +77,7 @@ def invite(
         if as_json:
             out_json(wire.dump(made))
             return 0
-        print_text(f"{here.rstrip('/')}/#invitation={made.secret}")
+        print_text(f"{here}/#invitation={made.secret}")
         typer.echo(
             f"Give this address to {made.person.name} alone: whoever opens it first chooses the "
             f"password. It ends at {format_time(made.ends_at)}, and is not shown again.",

@@ -48,6 +48,16 @@ def context_settings(context: Context, **overrides: Any) -> "Settings":
         fail(error.message)
 
 
+def server_address(settings: "Settings") -> str:
+    """The address for people, without a slash at its end: the public one, that of the server that
+    runs, or that of the next one."""
+    from ragstone.service.server_file import find_lasting_address
+
+    server, data = settings.server, settings.ragstone_data.expanduser().absolute()
+    following = f"http://{server.host}:{server.port}"
+    return server.public_address or find_lasting_address(data) or following
+
+
 def run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
     """Run a command on the service that has the data; exit with the status it returns."""
 

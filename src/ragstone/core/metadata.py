@@ -4,6 +4,7 @@ A value is a text, a number, a truth value, or a list of these. Dates are texts 
 sort. Metadata describes a document and permits nothing: who may read it is said elsewhere.
 """
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,9 @@ Value = str | int | float | bool
 MAX_KEYS = 100
 MAX_VALUES = 200
 MAX_KEY_CHARS, MAX_VALUE_CHARS = 100, 2_000
-"""Characters. Every value is in the index once for each chunk of the document."""
+MAX_CHARS = 32_000
+"""Characters: of a key, of a value, of all as JSON. Every value is in the index once for each chunk
+of the document."""
 
 MAX_NUMBER = 2**63
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -47,7 +50,22 @@ def check_metadata(given: object) -> dict[str, Any]:
         raise ValueError("it must have keys with values, such as 'year: 2023'")
     if len(given) > MAX_KEYS:
         raise ValueError(f"it has more than {MAX_KEYS} keys")
-    return {_key(key): _value(key, value) for key, value in given.items() if value is not None}
+    kept = {_key(key): _value(key, value) for key, value in given.items() if value is not None}
+    if len(json.dumps(kept, ensure_ascii=False)) > MAX_CHARS:
+        raise ValueError(f"it has more than {MAX_CHARS:,} characters in all")
+    return kept
+
+
+def cut_metadata(found: Mapping[str, Any]) -> dict[str, Any]:
+    """As much of what a file says of itself, in its order, as is kept of any."""
+    kept: dict[str, Any] = {}
+    room = MAX_CHARS
+    for key, value in found.items():
+        room -= len(json.dumps({key: value}, ensure_ascii=False))
+        if room < 0:
+            break
+        kept[key] = value
+    return kept
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:

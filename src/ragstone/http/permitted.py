@@ -114,8 +114,9 @@ class Permitted:
             for field in fields(value)
         }
         if isinstance(value, Ask):
-            # Answers are kept by their id, which a caller could take from another's.
-            own |= {"id": f"api-{uuid.uuid4().hex}", "idempotent": False}
+            # Answers are kept by their id, which a caller could take from another's; the id of a
+            # collection would count instead of the name whose reach was checked.
+            own |= {"id": f"api-{uuid.uuid4().hex}", "idempotent": False, "collection_id": ""}
         if isinstance(value, IngestRequest):
             if value.paths or value.only or value.prune:
                 raise Forbidden(

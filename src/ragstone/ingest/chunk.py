@@ -74,8 +74,9 @@ def cut_block(
         spans = _spans(block, max(size // 4, 1), length)
     places = tuple(replace(place, start=position + place.start) for place in block.all_places)
     end = position + len(text)
+    label = block.label[:_LABEL_CHARS]
     span = BlockSpan(
-        block.kind, position, end, block.level, block.label, places, block.pictures, block.lead
+        block.kind, position, end, block.level, label, places, block.pictures, block.lead
     )
     unit = ChunkUnit("", position, "", BLOCK, span, whole)
     before = 0
@@ -166,7 +167,10 @@ def _continues(text: str, place: int) -> bool:
     )
 
 
-_HEADING_CHARS = 200
+_HEADING_CHARS, _LABEL_CHARS, _MAX_HEADINGS = 200, 1_000, 20
+"""Characters of a heading and of a label that each chunk below it repeats, and headings of which it
+does: a document must not become a thousand times its size."""
+
 _CUTS = ((BLOCK, 0.5), (SENTENCE, 0.35), (WORD, 0.2))
 """Where a piece may end, best first, and how full it must be there."""
 
@@ -210,7 +214,7 @@ def chunk(
         before = block
         if block.kind == "heading" and block.text.strip():
             level = block.level or 1
-            path = [item for item in path if item[0] < level]
+            path = [item for item in path if item[0] < level][: _MAX_HEADINGS - 1]
             path.append((level, " ".join(block.text.split())[:_HEADING_CHARS]))
             yield from packer.heading(tuple(text for _, text in path))
         for unit in cut_block(block, position, lead, size, length):

@@ -16,6 +16,7 @@ from ragstone.core.errors import (
     EmptyDocument,
     PathTaken,
     ReadersRefused,
+    TooLarge,
 )
 from ragstone.core.readers import FolderReaders, is_subset, list_folders
 from ragstone.core.records import Collection, Document, DocumentStatus
@@ -35,6 +36,9 @@ from ragstone.settings import IngestSettings
 SETTLED_SECONDS = 2.0
 """A file that was changed so lately may change again within the same tick of its clock, and look
 the same: it is hashed once more the next time."""
+
+MAX_PATH_CHARS, MAX_FOLDER_CHARS = 4_096, 100_000
+"""Characters of a document's path; and times the folders in it, which is twice what all have."""
 
 MAX_CONTENTS = 10_000
 """Files to be read whose content is remembered: the catalog knows those before them by then."""
@@ -405,6 +409,7 @@ def _compare(
     """What is to be done with a file: read it, refuse it, note its new look, or nothing."""
     item, document = described.item, described.document
     try:
+        _refuse_long_path(document.path)
         changes.refuse_if_hidden(known, by)
         if described.said.closed:
             raise described.said.closed
@@ -432,6 +437,13 @@ def _compare(
     except DocumentError as error:
         return error
     return ChangedFile(item, document, known, look)
+
+
+def _refuse_long_path(path: str) -> None:
+    """Raise DocumentError where the folders above a document, which each of its chunks names in
+    full, would fill the index."""
+    if len(path) > MAX_PATH_CHARS or len(path) * path.count("/") > MAX_FOLDER_CHARS:
+        raise TooLarge("Its path is too long, or leads through too many folders. Shorten it.")
 
 
 def _description_hash(document: Document) -> str:

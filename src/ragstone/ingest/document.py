@@ -68,6 +68,15 @@ class Parsed:
     last_notes: Callable[[], Sequence[str]] = tuple
 
 
+MAX_TITLE_CHARS = 300
+
+
+def cut_title(title: str) -> str:
+    """The title as it is kept: each chunk of the document repeats it."""
+    cut = title[: MAX_TITLE_CHARS - 1].rstrip()
+    return title if len(title) <= MAX_TITLE_CHARS else f"{cut}…"
+
+
 def gap(before: Block, block: Block) -> str:
     """What stands between two blocks in the document's text."""
     return "\n" if before.kind == block.kind == "item" else "\n\n"

@@ -22,6 +22,7 @@ from uuid import uuid4
 from ragstone.core.errors import DocumentError, StorageFull
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
+from ragstone.ingest.document import cut_title
 from ragstone.ingest.files import FoundFile, content_hash, find_given_folder
 from ragstone.ingest.formats.includes import read_included
 from ragstone.ingest.formats.recognition import is_installed
@@ -302,11 +303,11 @@ def describe_document(document: Document, handed: Handed) -> Document:
     """The document with its metadata, without its content. Metadata that the document has already
     is what the request says of all of them."""
     metadata = {**handed.metadata, **(document.metadata or {})}
-    title = document.title or metadata.get("title")
+    said = handed.title or document.title or metadata.get("title")
     return replace(
         document,
         source=handed.source,
-        title=handed.title or (title if isinstance(title, str) else ""),
+        title=cut_title(said) if isinstance(said, str) else "",
         own_readers=handed.allowed or document.own_readers,
         metadata=metadata,
     )

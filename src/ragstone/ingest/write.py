@@ -21,8 +21,10 @@ from ragstone.core.chunk import Chunk, chunk_id, revision
 from ragstone.core.document import encode_blocks
 from ragstone.core.errors import EmptyDocument
 from ragstone.core.filters import AnyOf
+from ragstone.core.metadata import cut_metadata
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.chunk import TextPiece
+from ragstone.ingest.document import cut_title
 from ragstone.ingest.embedding import Pending
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import ParseProcesses, Reading
@@ -209,9 +211,9 @@ class Writer:
             head = reading.head
             document = replace(
                 document,
-                title=document.title or head.title or Path(document.path).stem,
+                title=cut_title(document.title or head.title or Path(document.path).stem),
                 media_type=head.media_type,
-                metadata={**head.metadata, **(document.metadata or {})},
+                metadata={**cut_metadata(head.metadata), **(document.metadata or {})},
             )
             pieces: list[TextPiece] = []
             async with aclosing(reading.batches()) as batches:

@@ -213,7 +213,11 @@ class Ragstone:
             raise InputError("A path is not valid text. Rename the file or the folder.")
         for readers in (request.allowed, *(handed.allowed for handed in request.handed)):
             check_readers(readers)
-        request = replace(request, metadata=check_input_metadata(request.metadata))
+        handed = tuple(
+            replace(item, metadata=check_input_metadata(item.metadata)) for item in request.handed
+        )
+        metadata = check_input_metadata(request.metadata)
+        request = replace(request, metadata=metadata, handed=handed)
         whose = request.by or Principal(request.tenant)
         async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
             async for progress in job:
@@ -408,7 +412,10 @@ class Ragstone:
         return {embedder.name: "embedding" for embedder in self._embedders()}
 
     async def overview(self) -> Overview:
-        collections = await self.collections(Principal())
+        catalog, tenant = self._adapters.catalog, Principal().tenant
+        known, counts = await catalog.collections(tenant), await catalog.counts(tenant)
+        # The operator's: what there is, whoever may read it.
+        collections = [_summary(item, counts, None) for item in known]
         return Overview(
             version=__version__,
             data=str(self._data),
@@ -523,11 +530,16 @@ def _size(root: Path) -> int:
 
 
 def _summary(
-    collection: Collection, counts: Mapping[str, Sequence[StatusCount]], names: Sequence[str]
+    collection: Collection,
+    counts: Mapping[str, Sequence[StatusCount]],
+    names: Sequence[str] | None,
 ) -> CollectionSummary:
-    """What these principals may read of a collection, by the counts of its tenant's."""
+    """What these principals may read of a collection, None for all of it, by the counts of its
+    tenant's."""
     mine = [
-        item for item in counts.get(collection.id, ()) if not set(names).isdisjoint(item.allowed)
+        item
+        for item in counts.get(collection.id, ())
+        if names is None or not set(names).isdisjoint(item.allowed)
     ]
     return CollectionSummary(
         collection=collection,

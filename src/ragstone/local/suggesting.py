@@ -130,26 +130,28 @@ class Suggestions:
                 await self._chunks(principal, collection, document),
                 places.get(document.id, ()),
             )
-            for document in await self._documents(principal, collection, list(places))
+            for document in await self._documents(
+                principal, collection, list(places) if cited else None
+            )
         ]
         turns = chain.from_iterable(zip_longest(*own))
         return list({item.question: item for item in turns if item}.values())
 
     async def _documents(
-        self, principal: Principal, collection: Collection, cited: Sequence[str]
+        self, principal: Principal, collection: Collection, cited: Sequence[str] | None
     ) -> list[Document]:
-        """Those that are cited, else some of the collection, which the principal may read."""
-        ids = cited[:MAX_DOCUMENTS]
+        """Those that are cited, else some of the collection, which the principal may read. What is
+        not there and what may not be read are the same: ids can be computed."""
         found = await self._adapters.catalog.documents(
             collection.tenant,
             collection.id,
             readers=principal.names,
-            named=ids or None,
-            limit=LISTED,
+            named=cited,
+            limit=LISTED if cited is None else None,
         )
         readable = [item for item in found if item.version and item.chunks]
-        if ids:
-            return sorted(readable, key=lambda item: ids.index(item.id))
+        if cited is not None:
+            return sorted(readable, key=lambda item: cited.index(item.id))[:MAX_DOCUMENTS]
         step = max(1, len(readable) // MAX_DOCUMENTS)
         return readable[::step][:MAX_DOCUMENTS]
 

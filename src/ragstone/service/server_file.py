@@ -22,10 +22,22 @@ def find_server(data: Path) -> tuple[str, str] | None:
     Ragstone has its port now: only the server that holds the token knows its instance name. One
     that came with a copy of the directory, or with a snapshot of its disk, is ignored too.
     """
+    server = _find(data)
+    return (server["url"], server["token"]) if server else None
+
+
+def find_lasting_address(data: Path) -> str:
+    """The address of the server that `find_server` finds; empty where there is none, or only a
+    command that answers the others until its own work is done."""
+    server = _find(data)
+    return server["url"] if server and server.get("lasting", True) else ""
+
+
+def _find(data: Path) -> dict[str, Any] | None:
     if is_copy(data):
         return None
     try:
-        server = json.loads((data / SERVER_FILE).read_text())
+        server: dict[str, Any] = json.loads((data / SERVER_FILE).read_text())
         url, token = str(server["url"]), str(server["token"])
         if server["device"] != data.stat().st_dev:
             return None
@@ -34,7 +46,7 @@ def find_server(data: Path) -> tuple[str, str] | None:
     response = _get(f"{url}/health")
     if response is None or response.status != HTTPStatus.OK:
         return None
-    return (url, token) if response.getheader(INSTANCE_HEADER) == instance(token) else None
+    return server if response.getheader(INSTANCE_HEADER) == instance(token) else None
 
 
 def check_login(address: str) -> bool:
@@ -60,12 +72,13 @@ def _get(address: str) -> http.client.HTTPResponse | None:
         connection.close()
 
 
-def publish(data: Path, url: str, token: str) -> None:
-    """Write the server file in one step, readable by its owner alone."""
+def publish(data: Path, url: str, token: str, *, lasting: bool = True) -> None:
+    """Write the server file in one step, readable by its owner alone; `lasting` is a server, and
+    not a command that answers others meanwhile."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     claim(data)
     device = data.stat().st_dev
-    server: dict[str, Any] = {"url": url, "pid": os.getpid(), "token": token, "device": device}
+    server = {"url": url, "pid": os.getpid(), "token": token, "device": device, "lasting": lasting}
     write_private(data / SERVER_FILE, lambda _: json.dumps(server))
 
 

@@ -1,17 +1,19 @@
 """A command that holds the data directory lets the user's other commands ask."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from ragstone import remote
+from ragstone.cli.running import server_address
 from ragstone.core.errors import Unauthorized
 from ragstone.http.server.beside import answer_local_commands
 from ragstone.service import Service
-from ragstone.service.server_file import SERVER_FILE, find_server
-from ragstone.settings import Settings
+from ragstone.service.server_file import SERVER_FILE, find_server, publish
+from ragstone.settings import ServerSettings, Settings
 from tests.fake_service import FakeService
 
 pytestmark = pytest.mark.slow
@@ -38,6 +40,23 @@ async def test_given_a_command_at_work_then_another_one_asks_through_it(tmp_path
             assert (await client.get("/api/v1/collections")).status_code == 401
     assert not (tmp_path / SERVER_FILE).exists()
     assert said == []
+
+
+@pytest.mark.parametrize("lasting", [True, False], ids=["server", "command"])
+async def test_given_who_answers_then_people_are_told_the_address_of_a_server_alone(
+    tmp_path: Path, lasting: bool
+) -> None:
+    settings = settings_of(tmp_path)
+    async with answer_local_commands(FakeService(), settings, print):
+        running = json.loads((tmp_path / SERVER_FILE).read_text())
+        if lasting:
+            publish(tmp_path, running["url"], running["token"])
+        told = await asyncio.to_thread(server_address, settings)
+        named = settings.model_copy(update={"server": ServerSettings(public_url="https://a.org/")})
+        public = await asyncio.to_thread(server_address, named)
+
+    assert told == (running["url"] if lasting else "http://127.0.0.1:8006")
+    assert public == "https://a.org"
 
 
 async def test_given_a_short_command_then_no_server_was_loaded(tmp_path: Path) -> None:

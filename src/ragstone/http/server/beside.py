@@ -34,7 +34,7 @@ async def answer_local_commands(
     data = settings.ragstone_data.expanduser().absolute()
     token = secrets.token_urlsafe(32)
     with socket.create_server((HOST, 0)) as listener:
-        publish(data, f"http://{HOST}:{listener.getsockname()[1]}", token)
+        publish(data, f"http://{HOST}:{listener.getsockname()[1]}", token, lasting=False)
         server = _Beside(service, settings, listener, token)
         running = asyncio.create_task(server.run())
         try:

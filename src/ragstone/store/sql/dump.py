@@ -22,6 +22,7 @@ from sqlalchemy import types as sql
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.core.errors import ConfigError, InputError
 from ragstone.core.records import Collection
 from ragstone.core.temporary import TemporaryFolder
@@ -33,9 +34,11 @@ from ragstone.store.sql.migrations import REVISIONS, upgrade
 from ragstone.store.sql.move import BATCH, continue_numbering, every_row
 from ragstone.store.sql.rows import to_collection
 from ragstone.store.sql.tables import (
+    api_keys,
     chunk_readings,
     collections,
     documents,
+    ended_sessions,
     entity_mentions,
     entity_relations,
     job_workers,
@@ -135,7 +138,9 @@ class SqlDump:
     async def _replace_rows(self, rows: Iterable[Rows], those: Sequence[Collection]) -> None:
         async def work(connection: AsyncConnection) -> Any:
             before = await connection.run_sync(_indexes)
+            keys, sessions = await connection.run_sync(_withdrawn)
             await connection.run_sync(lambda sync: _insert_rows(sync, metadata, rows))
+            await connection.run_sync(lambda sync: _keep_withdrawn(sync, keys, sessions))
             await connection.run_sync(lambda sync: _end_unfinished_work(sync, those))
             await connection.run_sync(lambda sync: revising.put_unused(sync, before))
             await continue_numbering(connection)
@@ -148,6 +153,31 @@ def _indexes(connection: Connection) -> list[Collection]:
     """The collections that there are, and those whose indexes are to be dropped already."""
     now = connection.execute(select(collections)).mappings()
     return [*(to_collection(dict(row)) for row in now), *revising.list_unused(connection)]
+
+
+def _withdrawn(connection: Connection) -> tuple[list[Row], list[Row]]:
+    """The keys that there are, and the sessions that have ended."""
+    read = (connection.execute(select(table)).mappings() for table in (api_keys, ended_sessions))
+    keys, sessions = ([dict(row) for row in rows] for rows in read)
+    return keys, sessions
+
+
+def _keep_withdrawn(connection: Connection, keys: list[Row], sessions: list[Row]) -> None:
+    """Let no secret count again that was revoked, rotated or signed out of since the backup. A key
+    that was made since is revoked, and not forgotten: from the first one on nobody is let in
+    without."""
+    known = set(connection.execute(select(api_keys.c.id)).scalars())
+    now = state_time()
+    for key in keys:
+        if key["id"] not in known and key["revoked_at"] is None:
+            key["revoked_at"] = now
+    for table, column, rows in (
+        (api_keys, api_keys.c.id, keys),
+        (ended_sessions, ended_sessions.c.name, sessions),
+    ):
+        for row in rows:
+            connection.execute(table.delete().where(column == row[column.name]))
+            connection.execute(insert(table).values(row))
 
 
 def _insert_rows(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:
