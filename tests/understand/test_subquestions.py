@@ -84,7 +84,8 @@ def test_given_two_things_then_the_question_is_asked_of_each(
     question: str, first: str, second: str
 ) -> None:
     found = coordination(question)
-    assert found and found.questions == (first, second)
+    assert found
+    assert found.questions == (first, second)
 
 
 @pytest.mark.parametrize(
