@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from ragstone.core.errors import ConfigError
+from ragstone.core.faults import describe_fault
 from ragstone.engine.stage import Stage
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -49,4 +50,4 @@ def _apply_options(stage: Stage, options: Options) -> Stage:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join((PREFIX, stage.name, *map(str, first["loc"])))
-        raise ConfigError(f"The setting {key} is wrong: {first['msg']}.") from error
+        raise ConfigError(f"The setting {key} is wrong: {describe_fault(first)}.") from error
