@@ -276,7 +276,7 @@ async def test_given_a_path_in_any_form_then_only_what_lies_below(
     assert await paths("/Plone/en/@rag-ask", path="/plone/contact") == {"/contact"}
 
 
-@pytest.mark.conforms("Plone", "REST API", "The question stands in every state of its answer")
+@pytest.mark.conforms("Plone", "REST API", "Requests and answers as printed")
 async def test_given_a_question_that_waits_then_its_job_says_which(served: Served) -> None:
     await served.ragstone.jobs.pause_kind("ask")
     job = (await served.queue(HOURS))["job_id"]
@@ -299,7 +299,6 @@ async def test_given_nothing_is_indexed_then_a_refusal_has_the_question_and_its_
     assert ended["answer"] == no_answer(ENGLISH, "de") != ENGLISH
 
 
-@pytest.mark.conforms("Plone", "Plone registry", "Scores are those that the thresholds name")
 async def test_given_thresholds_then_a_source_has_a_score_beyond_that_of_its_confidence(
     served: Served,
 ) -> None:

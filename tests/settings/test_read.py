@@ -160,7 +160,7 @@ def test_given_a_wrong_value_then_the_error_names_the_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEFAULT_TOP_K", "many")
-    with pytest.raises(ConfigError, match=r"RAG__TOP_K is wrong \(DEFAULT_TOP_K\).*integer"):
+    with pytest.raises(ConfigError, match=r"RAG__TOP_K is wrong \(DEFAULT_TOP_K\).*whole number"):
         load()
 
 
