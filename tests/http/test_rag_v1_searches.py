@@ -78,6 +78,26 @@ async def test_given_advanced_mode_then_a_passage_and_other_words(
     assert set(asked(replies)) == {"hyde", "multi", "answer"}
 
 
+@pytest.mark.conforms("RAG engine v1", "Environment", "The printed variables")
+@pytest.mark.parametrize(
+    ("enabled", "in_advanced"), [("true", {"hyde", "multi"}), ("false", {"hyde"})]
+)
+async def test_given_multi_query_as_printed_then_only_the_advanced_mode_has_other_words(
+    replies: Server,
+    tmp_path: Path,
+    enabled: str,
+    in_advanced: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert replies.model is not None
+    monkeypatch.setenv("MULTI_QUERY_ENABLED", enabled)
+    llm = {"llm.model": "some", "llm.base_url": replies.model.url}
+    http = await replies.start_with(load(ragstone_data=str(tmp_path / "data"), **llm))
+    for mode, work in (("simple", {"hyde"}), ("advanced", in_advanced)):
+        await http.post(QUERY, json={"query": QUESTION, "mode": mode})
+        assert set(asked(replies)) == {*work, "answer"}
+
+
 @pytest.mark.conforms("RAG engine v1", "Answer generator", "1,000 tokens for generate, 2,000 query")
 async def test_given_an_address_then_its_printed_length(replies: Server) -> None:
     http = await replies.start()
