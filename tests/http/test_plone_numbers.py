@@ -299,23 +299,6 @@ async def test_given_nothing_is_indexed_then_a_refusal_has_the_question_and_its_
     assert ended["answer"] == no_answer(ENGLISH, "de") != ENGLISH
 
 
-async def test_given_thresholds_then_a_source_has_a_score_beyond_that_of_its_confidence(
-    served: Served,
-) -> None:
-    best = max(source["score"] for source in await served.ask(HOURS))
-    high = best - 0.01
-    await served.set_records(rag_score_high_threshold=high, rag_score_medium_threshold=0.0)
-    await served.ragstone.clear_cache()
-
-    found = await served.ask(HOURS)
-
-    assert len(found) == 2
-    assert {(item["score"] >= high, item["confidence"]) for item in found} == {
-        (True, "high"),
-        (False, "medium"),
-    }
-
-
 def call_of(name: str) -> Callable[[Any, ModelServer], Any]:
     """What the chat model was told of this for the answer."""
     return lambda answer, model: [call[name] for call in model.calls if call.get("stream")]

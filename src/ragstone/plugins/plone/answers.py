@@ -43,15 +43,8 @@ def _source(source: Mapping[str, Any]) -> Object:
         "title": source.get("title", ""),
         "path": source.get("path", ""),
         "portal_type": source.get("portal_type") or metadata.get("portal_type", ""),
-        "score": _score(source),
+        "score": source.get("score", 0.0),
         "chunk_index": source.get("chunk_index", 0),
         "snippet": source.get("snippet", ""),
         **sure,
     }
-
-
-def _score(source: Mapping[str, Any]) -> float:
-    """What the thresholds of the registry are compared with, where it was measured; the score that
-    ranked a source says only how it compares with the others."""
-    similarity = source.get("similarity")
-    return float(source.get("score", 0.0) if similarity is None else similarity)
