@@ -300,7 +300,7 @@ async def test_a_data_directory_is_opened_once_in_a_program(data: Path) -> None:
         ("q", {"collection": "nowhere"}, errors.UnknownCollection, "'nowhere'"),
         ("q", {"top_k": 0}, errors.InputError, "top_k is wrong"),
         ("q", {"top_k": "3"}, errors.InputError, "top_k is wrong"),
-        ("q", {"level": "most"}, errors.InputError, "level is wrong: Input should be 'basic'"),
+        ("q", {"level": "most"}, errors.InputError, "level is wrong: it must be 'basic'"),
         ("q", {"stop": "end"}, errors.InputError, "stop is wrong"),
         ("q", {"where": "year"}, errors.InputError, "where is a mapping"),
         ("q", {"where": {"year": None}}, errors.InputError, "not None"),

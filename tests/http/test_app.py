@@ -97,6 +97,10 @@ async def test_unknown_addresses_and_methods(http: httpx2.AsyncClient) -> None:
     assert missing.status_code == 404
     assert missing.json()["error"]["code"] == "not_found"
     assert (await http.get("/v1/nowhere")).json()["error"]["type"] == "invalid_request_error"
+    # What lies below a dialect's prefix has the shape that its clients read.
+    assert (await http.get("/v2/nowhere")).json()["type"] == "error"
+    assert (await http.get("/v2/nowhere")).json()["detail"] == "not_found"
+    assert "nothing at this address" in (await http.get("/api/v1/rag/nowhere")).json()["detail"]
     wrong = await http.get(CHAT)
     assert wrong.status_code == 405
     assert wrong.headers["allow"] == "POST"

@@ -16,6 +16,7 @@ from tests.model_server import ModelServer
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
 SMALL, LARGE = "llama2:70b", "openai/gpt-oss-120b"
 PART = "You sum up one part of a longer text"
+APART = "You take a question apart"
 PLACES = [f"Place{n:02d}" for n in range(1, 61)]
 LIKES = [
     "herring",
@@ -111,6 +112,21 @@ async def test_given_all_of_it_fits_then_it_is_read_at_once(with_model: Server) 
     assert not asked(model, PART)
     found = [answering(model).index(f"lighthouse of {place} was") for place in PLACES]
     assert found == sorted(found)
+
+
+async def test_given_a_summary_after_two_questions_then_it_is_not_taken_apart(
+    with_model: Server,
+) -> None:
+    http, model = await with_model.start(name=LARGE), a_model(with_model)
+    await uploaded(http, ost=OST, mill=MILL)
+    await told(http, "When was the lighthouse built? When was the mill built?")
+    assert asked(model, APART)
+    model.calls.clear()
+    events = await told(http, "Summarize the lighthouse")
+
+    assert events[-1]["state"]["detected_intent"] == "summarize"
+    assert events[-1]["state"]["skip_rewrite"] is True
+    assert not asked(model, APART)
 
 
 async def test_given_a_part_that_the_model_does_not_answer_then_it_says_what_was_read(

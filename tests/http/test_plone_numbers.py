@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.http.app import create_app
+from ragstone.language.language import ENGLISH, no_answer
 from ragstone.local import Ragstone
 from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.settings import StatisticsSettings, load
@@ -273,6 +274,29 @@ async def test_given_a_path_in_any_form_then_only_what_lies_below(
     for address in ("/Plone/en/@rag-ask", "/en/@rag-ask", "/Plone/++api++/en/@rag-ask", hosted):
         assert await paths(address) == {"/en/news"}, address
     assert await paths("/Plone/en/@rag-ask", path="/plone/contact") == {"/contact"}
+
+
+@pytest.mark.conforms("Plone", "REST API", "Requests and answers as printed")
+async def test_given_a_question_that_waits_then_its_job_says_which(served: Served) -> None:
+    await served.ragstone.jobs.pause_kind("ask")
+    job = (await served.queue(HOURS))["job_id"]
+    pending = (await served.http.get(ASK, params={"job_id": job})).json()
+    await served.ragstone.jobs.resume_kind("ask")
+
+    assert (pending["status"], pending["question"]) == ("pending", HOURS)
+    assert (await served.finish(job))["question"] == HOURS
+
+
+async def test_given_nothing_is_indexed_then_a_refusal_has_the_question_and_its_language(
+    tmp_path: Path,
+) -> None:
+    with plone_server() as empty:
+        async with serve(empty, tmp_path / "data") as served:
+            question = "Wann öffnet das Rathaus am Montag?"
+            ended = await served.finish((await served.queue(question))["job_id"])
+
+    assert (ended["status"], ended["question"]) == ("completed", question)
+    assert ended["answer"] == no_answer(ENGLISH, "de") != ENGLISH
 
 
 def call_of(name: str) -> Callable[[Any, ModelServer], Any]:

@@ -78,6 +78,26 @@ async def test_given_advanced_mode_then_a_passage_and_other_words(
     assert set(asked(replies)) == {"hyde", "multi", "answer"}
 
 
+@pytest.mark.conforms("RAG engine v1", "Environment", "The printed variables")
+@pytest.mark.parametrize(
+    ("enabled", "in_advanced"), [("true", {"hyde", "multi"}), ("false", {"hyde"})]
+)
+async def test_given_multi_query_as_printed_then_only_the_advanced_mode_has_other_words(
+    replies: Server,
+    tmp_path: Path,
+    enabled: str,
+    in_advanced: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert replies.model is not None
+    monkeypatch.setenv("MULTI_QUERY_ENABLED", enabled)
+    llm = {"llm.model": "some", "llm.base_url": replies.model.url}
+    http = await replies.start_with(load(ragstone_data=str(tmp_path / "data"), **llm))
+    for mode, work in (("simple", {"hyde"}), ("advanced", in_advanced)):
+        await http.post(QUERY, json={"query": QUESTION, "mode": mode})
+        assert set(asked(replies)) == {*work, "answer"}
+
+
 @pytest.mark.conforms("RAG engine v1", "Answer generator", "1,000 tokens for generate, 2,000 query")
 async def test_given_an_address_then_its_printed_length(replies: Server) -> None:
     http = await replies.start()
@@ -128,6 +148,32 @@ async def test_given_a_strategy_then_it_is_done_and_named(
         found = (await http.post(path, json=body)).json()
         assert found["metadata"]["strategy_used"] == strategy
         assert set(asked(replies)) == {*work, "answer"}
+
+
+async def test_given_a_known_answer_then_no_strategy_is_named(replies: Server) -> None:
+    """Nothing was searched for it, so it must not say how."""
+    http = await replies.start()
+    body = {"query": QUESTION, "rewrite_method": "none"}
+    first = (await http.post(GENERATE, json=body)).json()["metadata"]
+    again = (await http.post(GENERATE, json=body)).json()["metadata"]
+
+    assert (first["cache_hit"], first["strategy_used"], first["complexity"]) == (False, "DIRECT", 1)
+    assert (again["cache_hit"], again["strategy_used"], again["complexity"]) == (True, None, None)
+    assert again["query_type"] == first["query_type"]
+
+
+async def test_given_passages_that_the_prompt_leaves_out_then_they_were_retrieved(
+    replies: Server,
+) -> None:
+    http = await replies.start()
+    body = {"query": QUESTION, "top_k": 5}
+    found = (await http.post(QUERY, json=body)).json()
+    answer = await posted(await replies.listen(), f"{QUERY}-stream", {**body, "mode": "precise"})
+    streamed = STREAMS[f"{QUERY}-stream"](answer)
+
+    assert found["retrieved_count"] == found["metadata"]["chunks_found"] == 5
+    assert len(found["sources"]) < 5
+    assert {"type": "documents_retrieved", "count": 5} in streamed
 
 
 @pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "Statistics by strategy")
@@ -227,9 +273,13 @@ async def test_given_nothing_fits_then_no_chunk_was_found(server: Server, path: 
     ("body", "said"),
     [
         ({"query": ""}, "it is empty; write what you want to know"),
-        ({"query": "x" * 5001}, "String should have at most 5000 characters"),
-        ({"query": "x", "tenant_id": "y" * 256}, "String should have at most 255 characters"),
-        ({"query": "x", "top_k": 51}, "Input should be less than or equal to 50"),
+        ({"query": "x" * 5001}, "it may have at most 5,000 characters"),
+        ({"query": "x", "tenant_id": "y" * 256}, "it may have at most 255 characters"),
+        ({"query": "x", "top_k": 51}, "it must be at most 50"),
+        ({"query": "x", "top_k": "ten"}, "it must be a whole number"),
+        ({"query": "x", "include_citations": "no!"}, "it must be true or false"),
+        ({"query": 3}, "it must be a text"),
+        ({}, "it is missing"),
     ],
 )
 async def test_given_a_wrong_field_then_422_says_what(

@@ -178,9 +178,9 @@ async def test_a_source_with_a_cron_expression_waits_for_its_time(
 @in_turn(
     ("kind", "options", "error", "sentence"),
     [
-        ("folder", {}, InputError, "path: Field required. Its options: path."),
+        ("folder", {}, InputError, "path: it is missing. Its options: path."),
         ("folder", {"path": "docs"}, InputError, "must be absolute"),
-        ("folder", {"path": "/srv", "mode": "x"}, InputError, "mode: Extra inputs"),
+        ("folder", {"path": "/srv", "mode": "x"}, InputError, "mode: it is not known here"),
         ("folder", {"path": "/nowhere/at/all"}, SourceUnavailable, "is not a folder that can be"),
         ("folder", {"path": f"ftp://eva:{SECRET}@x.org"}, InputError, "with a password is stored"),
     ],
@@ -278,7 +278,7 @@ async def test_a_source_of_another_folder_has_only_that_ones_documents(
         ({"cron": "soon"}, InputError, "Not a valid cron expression: 'soon'"),
         ({"every": 0.5}, InputError, "once a second at most"),
         ({"readers": ["hr"]}, InputError, "Not a valid reader"),
-        ({"options": {"path": ""}}, InputError, "path: Field required"),
+        ({"options": {"path": ""}}, InputError, "path: it is missing"),
         ({"options": {"path": "/nowhere"}}, SourceUnavailable, "is not a folder that can be"),
     ],
 )

@@ -94,8 +94,11 @@ def test_given_the_documents_file_then_everything_in_it_holds(
     assert (found.rag.top_k, found.rag.mode, found.rag.context_tokens) == (5, "simple", 3000)
     assert (found.rag.rewrite, found.rag.rewrites) == ("auto", 3)
     assert found.rag.hyde_enabled
-    assert found.rag.query_expansion_enabled
-    assert found.stages == {"deduplicate": {"near_duplicate": 0.9}, "cite": {"confidence": 0.5}}
+    assert found.stages == {
+        "rewrite": {"expands_advanced": True},
+        "deduplicate": {"near_duplicate": 0.9},
+        "cite": {"confidence": 0.5},
+    }
     assert found.prompts == {
         "mode.simple": "You are careful.\nAnswer briefly.",
         "mode.advanced": "You are careful and thorough.\nAnswer at length.",
@@ -126,7 +129,7 @@ def test_given_variables_then_defaults_and_dollars_are_understood(
     [
         ("rag:\n  top_k: 5\n  topk: 6\n", r"line 3: there is no setting 'rag.topk'.*'rag.top_k'"),
         ("retrival:\n  timeout: 3\n", r"line 2: there is no setting 'retrival.timeout'"),
-        ("rag:\n  top_k: 0\n", r"RAG__TOP_K is wrong \(.*line 2.*greater than or equal to 1"),
+        ("rag:\n  top_k: 0\n", r"RAG__TOP_K is wrong \(.*line 2.*it must be at least 1"),
         ("rag:\n  top_k: [1\n", r"line 3: this is not YAML"),
         ("rag:\n  top_k: 5\n  top_k: 6\n", r"line 3: rag.top_k stands here a second time"),
         ("- a\n- b\n", r"line 1: the file must have names"),

@@ -55,7 +55,6 @@ PRINTED = [
     ("DEFAULT_MODE", "precise", "rag.mode", "precise"),
     ("ENABLE_QUERY_REWRITING", "false", "rag.rewrite", "none"),
     ("HYDE_ENABLED", "true", "rag.hyde_enabled", True),
-    ("MULTI_QUERY_ENABLED", "true", "rag.query_expansion_enabled", True),
     ("MULTI_QUERY_NUM", "4", "rag.rewrites", 4),
     ("ENABLE_SELF_RAG", "false", "self_rag.enabled", False),
     ("SELF_RAG_MAX_ITERATIONS", "2", "self_rag.max_iterations", 2),
@@ -160,7 +159,7 @@ def test_given_a_wrong_value_then_the_error_names_the_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEFAULT_TOP_K", "many")
-    with pytest.raises(ConfigError, match=r"RAG__TOP_K is wrong \(DEFAULT_TOP_K\).*integer"):
+    with pytest.raises(ConfigError, match=r"RAG__TOP_K is wrong \(DEFAULT_TOP_K\).*whole number"):
         load()
 
 

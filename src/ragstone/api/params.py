@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from ragstone.core.errors import InputError
+from ragstone.core.faults import describe_fault
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range, paths_filter
 from ragstone.core.turn import (
     Ask,
@@ -185,7 +186,7 @@ def _check(params: Mapping[str, Any], kind: Any) -> None:
         _adapter(kind).validate_python(checked, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise InputError(f"{first['loc'][0]} is wrong: {first['msg']}.") from error
+        raise InputError(f"{first['loc'][0]} is wrong: {describe_fault(first)}.") from error
 
 
 @cache

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationErr
 from ragstone.core.answer import Citation, GeneratedAnswer, Usage, Verdict
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InvalidBlock, InvalidRoom
+from ragstone.core.faults import describe_fault
 from ragstone.core.foreign_passages import references
 from ragstone.core.provenance import MAX_CHARS, Provenance, catalog_ids
 from ragstone.core.source import cite_passage
@@ -129,9 +130,11 @@ def load_turn(data: object) -> ConversationTurn:
     try:
         return cast(ConversationTurn, _adapter(ConversationTurn).validate_python(data))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])[:100] or "the block"
-        raise InvalidBlock(f"Not a valid conversation block: {where}: {first['msg']}.") from error
+        raise InvalidBlock(
+            f"Not a valid conversation block: {where}: {describe_fault(first)}."
+        ) from error
 
 
 @cache

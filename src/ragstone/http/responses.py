@@ -4,8 +4,7 @@ import asyncio
 import json
 import logging
 import math
-import re
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -18,6 +17,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
 from ragstone.core.errors import RagstoneError, TooManyRequests, Unauthorized, Unavailable
+from ragstone.core.faults import describe_fault
 from ragstone.http.sse import wait_unless_left
 
 log = logging.getLogger(__name__)
@@ -82,22 +82,9 @@ def well_formed(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-_LENGTH = re.compile(r"(\w+) should have at ((?:most|least) \d+) items? after validation, not \d+")
-
-
-def ordinary_words(message: str) -> str:
-    """What pydantic says, without how it came to know it; a value that has items is a text."""
-    message = message.removeprefix("Value error, ")
-    if length := _LENGTH.fullmatch(message):
-        kind, bound = length[1], length[2]
-        what = "characters" if kind == "Value" else "items"
-        return f"{'String' if kind == 'Value' else kind} should have at {bound} {what}"
-    return message
-
-
-def what_is_wrong(place: str, message: str) -> str:
+def format_fault(place: str, fault: Mapping[str, Any]) -> str:
     """A sentence of what pydantic found at a place of the request, or in the whole of it."""
-    said = ordinary_words(message).rstrip(".")
+    said = describe_fault(fault)
     return f"{place}: {said}." if place else f"{said}."
 
 
@@ -111,6 +98,13 @@ def find_route(scope: Scope) -> BaseRoute | None:
             return found[0]
         routes = inner.routes
     return None
+
+
+def _find_route_class(scope: Scope) -> type | None:
+    """The class of the routes whose router has the longest prefix of an address; None without."""
+    routers = [getattr(route, "original_router", None) for route in scope["app"].routes]
+    near = [r for r in routers if r and r.prefix and scope["path"].startswith(f"{r.prefix}/")]
+    return max(near, key=lambda router: len(router.prefix)).route_class if near else None
 
 
 def respond_to_error(scope: Scope, error: RagstoneError) -> Response:
@@ -128,8 +122,9 @@ def respond_to_status(scope: Scope, status: int, message: str, retry: bool = Fal
 
 def respond_to_refusal(scope: Scope, refusal: Refusal) -> Response:
     """The refusal in the shape of the route's own dialect, if its routes have `format_refusal`;
-    else as `format_refusal` here."""
-    own = getattr(scope.get("route") or find_route(scope), "format_refusal", None)
+    else as `format_refusal` here. Where there is no route, those beside it tell."""
+    route = scope.get("route") or find_route(scope) or _find_route_class(scope)
+    own = getattr(route, "format_refusal", None)
     return cast(Response, own(refusal)) if own else format_refusal(scope["path"], refusal)
 
 
@@ -178,10 +173,10 @@ async def _validation_error(request: Request, error: Exception) -> Response:
         message = "The request needs a JSON object as its body, sent as application/json."
         refusal = Refusal(400, message, _CODES[400])
     else:
-        message = what_is_wrong("" if blamed else param, first["msg"])
+        message = format_fault("" if blamed else param, first)
         status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
         details = tuple(
-            {"type": item["type"], "loc": item["loc"], "msg": ordinary_words(item["msg"])}
+            {"type": item["type"], "loc": item["loc"], "msg": describe_fault(item)}
             for item in found
         )
         refusal = Refusal(status, message, _CODES[status], param=param, details=details)

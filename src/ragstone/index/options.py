@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from ragstone.core.errors import ConfigError
+from ragstone.core.faults import describe_fault
 from ragstone.settings.section import Seconds, Section
 
 T = TypeVar("T")
@@ -161,6 +162,6 @@ def read_options(model: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
             known = ", ".join(model.model_fields)
             has = f"Its options are {known}." if known else "It has no options."
             raise ConfigError(f"Not an option of {model.kind}: {name!r}. {has}") from error
-        message = first["msg"].removeprefix("Value error, ")
+        message = describe_fault(first)
         about = f"{name}: {message}" if name else message
         raise ConfigError(f"INDEX__OPTIONS is wrong for {model.kind}: {about}.") from error

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import ConfigError, InvalidSetting, RagstoneError
+from ragstone.core.faults import describe_fault
 from ragstone.core.records import Collection, StoredSetting
 from ragstone.core.turn import LEVELS, Ask
 from ragstone.engine.recipe import Recipe
@@ -217,6 +218,6 @@ def _error_sentence(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
+        said = describe_fault(first)
         return f"These settings do not fit together: {name + ': ' if name else ''}{said}."
     return str(error)

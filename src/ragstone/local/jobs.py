@@ -124,6 +124,10 @@ class LocalJobs:
         mine = _is_of(principal, job)
         if not mine:
             job = replace(job, progress=_without_copies(job.progress))
+        elif job.kind == ASK:
+            # Of an answer that is not there yet, whoever asked is told what it is for.
+            question = job.request.get(ASK, {}).get("question", "")
+            job = replace(job, progress={**job.progress, "question": question})
         return await self._view(job, with_result=job.kind != ASK or mine)
 
     async def list(

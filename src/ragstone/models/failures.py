@@ -1,5 +1,6 @@
 """The failures of a chat model's call: the message for each, and whether to try again."""
 
+import math
 from dataclasses import dataclass
 
 from pydantic_ai.exceptions import (
@@ -91,7 +92,8 @@ class FailingModel:
 
     def rest_trouble(self, seconds: float) -> Trouble:
         message = (
-            f"The model {self.model!r} failed several times in a row and rests for {seconds:.0f} s."
+            f"The model {self.model!r} failed several times in a row and rests for "
+            f"{math.ceil(seconds)} s."
         )
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ragstone.core.errors import ConfigError
+from ragstone.core.faults import describe_fault
 from ragstone.language.tokens import Family, Tier
 from ragstone.ports import Profile
 from ragstone.settings import LlmSettings
@@ -139,7 +140,7 @@ def own_rows(given: str) -> Table:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "it"
-        raise ConfigError(f"LLM__PROFILES is wrong: {where}: {first['msg']}.") from error
+        raise ConfigError(f"LLM__PROFILES is wrong: {where}: {describe_fault(first)}.") from error
 
 
 @cache

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from ragstone.core.errors import ConfigError, InvalidSetting, UnknownSetting
+from ragstone.core.faults import describe_fault
 from ragstone.core.turn import LEVELS
 from ragstone.engine.stage import Stage
 from ragstone.language.similar_names import find_similar
@@ -158,8 +159,7 @@ def check_value(key: str, value: Any) -> Any:
     try:
         found = to_jsonable_python(_validate(key, _coerce(key, value)))
     except ValidationError as error:
-        first = error.errors()[0]
-        message = first["msg"].removeprefix("Value error, ").rstrip(".")
+        message = describe_fault(error.errors()[0])
         raise InvalidSetting(f"{key} cannot be {_display_value(value)}: {message}.") from error
     try:
         size = len(json.dumps(found, allow_nan=False, ensure_ascii=False).encode())

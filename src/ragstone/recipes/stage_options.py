@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from ragstone.core.errors import ConfigError
+from ragstone.core.faults import describe_fault
 from ragstone.engine.stage import Stage
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -16,6 +17,7 @@ PREFIX = "stages"
 SETTABLE: Mapping[str, frozenset[str]] = {
     "deduplicate": frozenset({"near_duplicate", "high", "medium"}),
     "cite": frozenset({"confidence"}),
+    "rewrite": frozenset({"expands_advanced"}),
 }
 """Options of our stages that a document or an operator sets. All those of other packages' stages
 are settings."""
@@ -49,4 +51,4 @@ def _apply_options(stage: Stage, options: Options) -> Stage:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join((PREFIX, stage.name, *map(str, first["loc"])))
-        raise ConfigError(f"The setting {key} is wrong: {first['msg']}.") from error
+        raise ConfigError(f"The setting {key} is wrong: {describe_fault(first)}.") from error

@@ -21,6 +21,7 @@ from ragstone.core.answer import GeneratedAnswer, Statement, Usage, Verdict
 from ragstone.core.conversation import Room, StoredTurn, dump_turn, iso
 from ragstone.core.errors import InputError, RagstoneError
 from ragstone.core.events import AgentStep, Event, Failed
+from ragstone.core.faults import describe_fault
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range
 from ragstone.core.source import Source, describe_source, sources
 from ragstone.core.turn import Turn
@@ -57,12 +58,12 @@ def load(kind: type[T], data: Any, exact: bool = False) -> T:
     try:
         return cast(T, _adapter(wanted, exact).validate_python((data,))[0])
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"][1:])[:100]
         plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
         name = getattr(plain, "__name__", "value of this type")
         place = f"{where}: " if where else ""
-        raise InputError(f"Not a valid {name}: {place}{first['msg']}.") from error
+        raise InputError(f"Not a valid {name}: {place}{describe_fault(first)}.") from error
 
 
 def dump_event(event: Event) -> Json:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ragstone.core.errors import ConfigError, InputError, UnknownSetting
+from ragstone.core.faults import describe_fault
 from ragstone.language.similar_names import find_similar
 from ragstone.language.templates import check_prompt
 from ragstone.registry import PLUGINS_OFF
@@ -230,7 +231,7 @@ def _describe_error(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
         near = _similar_name(key)
         meant = f" Do you mean {variable(near)}?" if near else ""
         return f"There is no setting {name}{stands}.{meant}"
-    message = error["msg"].removeprefix("Value error, ")
+    message = describe_fault(error)
     if where and where.upper() != name:
         return f"The setting {name} is wrong ({where}): {message}."
     return f"The setting {name} is wrong: {message}."

@@ -102,7 +102,9 @@ class Route(Stage):
         if self.widens:
             plan = _with_hints(plan, ask, turn.intent)
         if self.rewrites_complex and plan.rewrite == "auto":
-            plan = replace(plan, rewrite="decompose" if analysis.is_complex else "none")
+            # A summary reads documents as they stand: no search of it is made better by parts.
+            apart = analysis.is_complex and not _has_intent(turn.intent, "summary")
+            plan = replace(plan, rewrite="decompose" if apart else "none")
         if ask.top_k is not None:
             _check_range("top_k", ask.top_k, 1, MAX_TOP_K)
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))

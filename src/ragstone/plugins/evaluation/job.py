@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragstone.core.errors import InputError
+from ragstone.core.faults import describe_fault
 from ragstone.jobs.runner import Report, Work
 from ragstone.local.added import WorkParts
 from ragstone.ports.jobs import Job
@@ -38,7 +39,9 @@ def evaluation_work(parts: WorkParts) -> Work | None:
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            raise InputError(f"This is not an evaluation: {place}: {first['msg']}.") from error
+            raise InputError(
+                f"This is not an evaluation: {place}: {describe_fault(first)}."
+            ) from error
         if not wanted.directory.is_dir():
             raise InputError(f"There is no folder {wanted.directory} on the server's machine.")
         found = await _measure(wanted.what)(

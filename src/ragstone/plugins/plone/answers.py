@@ -23,12 +23,11 @@ def answer(result: Mapping[str, Any]) -> Object:
 def job(job: Any, question: str, no_answer: str, failure: str) -> Object:
     """A job (`service.jobs.JobView`): pending, completed with its answer, or failed; then `failure`
     is the answer that a reader gets."""
-    asked = question or str(job.progress.get("question", ""))
-    known = {"question": asked} if asked else {}
+    known = {"question": question} if question else {}
     if job.state == "done" and isinstance(job.result, Mapping):
-        return {"status": "completed", **answer({"question": asked, **job.result})}
+        return {"status": "completed", **answer({**known, **job.result})}
     if getattr(job, "code", "") == "unknown_collection":
-        return {"status": "completed", **answer({"question": asked, "answer": no_answer})}
+        return {"status": "completed", **answer({**known, "answer": no_answer})}
     if job.state in ("done", "failed", "cancelled"):
         error = job.error or "The question was not answered; ask it again."
         told: Object = {"answer": failure, "sources": [], "error": error}

@@ -179,8 +179,8 @@ class Questions:
         return self._format_job(job, "")
 
     def _format_job(self, job: Any, question: str) -> Object:
-        failure = self._plone.error_message
-        return answers.job(job, question, self._refusal(question), failure)
+        asked = question or str(job.progress.get("question", ""))
+        return answers.job(job, asked, self._refusal(asked), self._plone.error_message)
 
     @property
     def _jobs(self) -> JobsService:

@@ -16,7 +16,7 @@ from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 from ragstone.http.bodies import Text
-from ragstone.http.responses import what_is_wrong
+from ragstone.http.responses import format_fault
 from ragstone.plugins.plone.names import ANONYMOUS
 from ragstone.plugins.plone.settings import PloneSettings
 
@@ -102,4 +102,4 @@ def _read(kind: type[_T], body: bytes) -> _T:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])[:100] or "body"
-        raise InputError(what_is_wrong(place, first["msg"])) from error
+        raise InputError(format_fault(place, first)) from error

@@ -85,7 +85,6 @@ def nothing_found(ask: Ask) -> str:
 def metadata(turn: Turn, seconds: float) -> Object:
     """Times in seconds, the hits and the model, followed by a few added fields."""
     answer = turn.answer or GeneratedAnswer()
-    nothing_fits = answer.refused or not turn.passages
     times = {
         "rewrite_time": _time(turn, REWRITING),
         "retrieve_time": _time(turn, RETRIEVING),
@@ -96,14 +95,13 @@ def metadata(turn: Turn, seconds: float) -> Object:
         **times,
         # What understands and checks, which the document has no field for.
         "other_time": max(0.0, round(seconds - sum(times.values()), 6)),
-        # Where nothing fits the document has its sentence with 0, whatever was looked at.
-        "chunks_found": 0 if nothing_fits else max(len(turn.hits), len(turn.passages)),
+        "chunks_found": _count_found(turn),
         "model": answer.model,
         "usage": wire.usage(turn.usage),
         "finish_reason": answer.finish,
         **_analysis(turn),
         **_quality(turn),
-        "cache_hit": bool(turn.recalled and turn.recalled.content),
+        "cache_hit": _is_recalled(turn),
         "confidence": answer.confidence,
         "is_grounded": answer.is_grounded,
         "hallucinations": _hallucinations(turn),
@@ -111,9 +109,20 @@ def metadata(turn: Turn, seconds: float) -> Object:
     }
 
 
+def _count_found(turn: Turn) -> int:
+    """How many passages were found, of which the prompt has those that fit; none where nothing
+    answers: there the document has its sentence with 0, whatever was looked at."""
+    refused = (turn.answer or GeneratedAnswer()).refused
+    return 0 if refused or not turn.passages else max(len(turn.hits), len(turn.passages))
+
+
+def _is_recalled(turn: Turn) -> bool:
+    return bool(turn.recalled and turn.recalled.content)
+
+
 def _analysis(turn: Turn) -> Object:
     """What kind of query it is and how it was searched, by the names of the document's adaptive
-    service."""
+    service; no complexity and no strategy where the answer was in the cache."""
     analysis = turn.analysis or Analysis()
     intent = turn.intent.name if turn.intent else ""
     reasons = analysis.reasoning or analysis.complexity >= DEMANDING
@@ -133,8 +142,8 @@ def _analysis(turn: Turn) -> Object:
         strategy = "HYBRID"
     return {
         "query_type": query_type,
-        "complexity": analysis.complexity,
-        "strategy_used": strategy,
+        "complexity": None if _is_recalled(turn) else analysis.complexity,
+        "strategy_used": None if _is_recalled(turn) else strategy,
     }
 
 
@@ -193,7 +202,7 @@ def query_body(turn: Turn, request: QueryRequest, seconds: float) -> Object:
         "sources": query_sources(turn) if request.include_sources else [],
         "query": request.query,
         "rewritten_query": turn.rewritten,
-        "retrieved_count": len(turn.passages),
+        "retrieved_count": _count_found(turn),
         "generation_time": seconds,
         "citations": query_citations(turn) if request.include_sources else [],
         "metadata": {**metadata(turn, seconds), "mode": request.mode},
@@ -314,16 +323,16 @@ class QueryStream(_Growing):
                 self._rewritten = text
             case StageEnded(StageTrace(stage="rewrite")):
                 return self._pending_steps(1)
-            case Sources(passages):
+            case Sources(passages, found):
                 self._empty = not passages
-                return self._pending_steps(2, len(passages))
+                return self._pending_steps(2, max(found, len(passages)))
             case StageStarted("generate") | Thinking():
                 return self._pending_steps(3)
             case Token():
                 return [*self._pending_steps(3), *token(self._token_text(event))]
             case Done(turn):
                 self._rewritten = turn.rewritten
-                before = self._pending_steps(3, len(turn.passages))
+                before = self._pending_steps(3, _count_found(turn))
                 return [*before, *token(self._remaining_text(turn)), self._completion_event(turn)]
         return []
 

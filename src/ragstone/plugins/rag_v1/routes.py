@@ -21,7 +21,7 @@ from ragstone.http.dialects import DialectParts
 from ragstone.http.identity import Who, for_guests, open_to_all
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.ops import checks
-from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
+from ragstone.http.responses import Json, Refusal, format_fault, json_unless_left
 from ragstone.http.streaming import finish_turn, or_refusal, stream_answer
 from ragstone.plugins.rag_v1 import answers
 from ragstone.plugins.rag_v1.requests import GENERATE_TOKENS, BatchRequest, QueryRequest, RagRequest
@@ -190,9 +190,9 @@ def _id() -> str:
 
 
 def _first_error(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
-    return what_is_wrong(where, first["msg"])
+    return format_fault(where, first)
 
 
 def _printable(detail: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ragstone.core.limits import MAX_MESSAGES
 from ragstone.core.turn import Ask, Level
 from ragstone.http.bodies import Name, StrictBody, Text
 from ragstone.http.dialects.openai.requests import LONGEST_USER, ChatRequest, refuse
+from ragstone.http.responses import format_fault
 
 Object = dict[str, Any]
 
@@ -167,9 +168,10 @@ class ResponsesRequest(StrictBody):
             return ChatRequest.model_validate({k: v for k, v in fields.items() if v is not None})
         except ValueError as error:
             found: list[Object] = getattr(error, "errors", list)()
-            what = found[0]["msg"].removeprefix("Value error, ") if found else str(error)
-            place = ".".join(str(part) for part in found[0]["loc"])[:100] if found else ""
-            raise InputError(f"{place}: {what}." if place else f"{what}.") from error
+            if not found:
+                raise InputError(f"{error}.") from error
+            place = ".".join(str(part) for part in found[0]["loc"])[:100]
+            raise InputError(format_fault(place, found[0])) from error
 
     def ask(self, fresh: str) -> Ask:
         """The question, with the response's id; raises InputError, UnknownModel."""

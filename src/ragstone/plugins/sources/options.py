@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from ragstone.core.errors import ConfigError, InputError
+from ragstone.core.faults import describe_fault
 from ragstone.core.sync import SourceOption
 from ragstone.ports.sources import SourceKind, SourceOptions
 
@@ -102,7 +103,7 @@ def _validate(kind: str, options: type[SourceOptions], given: Mapping[str, str])
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"])) or "options"
-        reason = first["msg"].removeprefix("Value error, ")
+        reason = describe_fault(first)
         names = ", ".join(options.model_fields)
         raise InputError(
             f"Not a valid source of the kind {kind}: {name}: {reason}. Its options: {names}."
