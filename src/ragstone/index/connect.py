@@ -198,11 +198,9 @@ class MovingIndex:
     optimize = _forward(ChunkIndex.optimize)
 
     def bulk_load(self, collection: Collection) -> AbstractAsyncContextManager[None]:
-        """`ports.LoadsInBulk`."""
         return bulk_load(self.find_index(collection), collection)
 
     async def erase(self, collection: Collection, deleted: bool) -> None:
-        """`ports.Erases`."""
         await erase(self.find_index(collection), collection, deleted)
 
     async def ready(self) -> None:

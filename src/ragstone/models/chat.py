@@ -134,7 +134,6 @@ class ChatModel:
         self._calls = Calls(model, settings, self._place, reader, parallel)
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """`ports.Priced`."""
         used = RequestUsage(input_tokens=prompt_tokens, output_tokens=completion_tokens)
         return self._prices.cost(used)
 
@@ -164,7 +163,6 @@ class ChatModel:
                 yield replace(said, finish="refused") if refuses else said
 
     def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
-        """`ports.Conversing`."""
         return self._reply_stream(ask, (), Instructions(opening=rules))
 
     def _reply_stream(
@@ -182,7 +180,6 @@ class ChatModel:
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
-        """`ports.Completer`."""
         told = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
         return await self._calls.complete(told, self._model_settings(max_tokens, temperature))
 

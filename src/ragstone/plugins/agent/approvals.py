@@ -75,7 +75,6 @@ class SqlApprovals:
     async def decision(
         self, principal: Principal, id: str, seconds: float, ask: Callable[[], Awaitable[None]]
     ) -> bool | None:
-        """`ports.Approvals`."""
         name = _row_name(principal, id)
         if not await self._database.keep(lambda connection: _enter(connection, name)):
             return None
@@ -90,7 +89,6 @@ class SqlApprovals:
         return decided
 
     async def decide(self, principal: Principal, id: str, approved: bool) -> None:
-        """`ports.Approvals`."""
         waits = (table.c.name == _row_name(principal, id)) & table.c.approved.is_(None)
         decided = update(table).where(waits).values(approved=approved)
         if not await self._database.keep(lambda connection: connection.execute(decided).rowcount):

@@ -71,7 +71,6 @@ class MongoHistory:
                 await _add(self._strategies, by, {**by, **amounts}, amounts)
 
     async def report(self, tenant: str, days: int) -> Report:
-        """`ports.History`."""
         since = _date_filter(tenant, days)
         with self._mongo.asked():
             dates = await self._sums(since, "date")
@@ -101,7 +100,6 @@ class MongoHistory:
         return [(name, _amounts(sums)) for name, sums in sorted(found.items())]
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:
-        """`ports.History`."""
         whose: Document = {"tenant": principal.tenant, "user": principal.user}
         if user_id is not None:
             whose["user_id"] = user_id

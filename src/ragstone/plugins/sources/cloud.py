@@ -302,14 +302,12 @@ class CloudSource(ABC):
         """Write the content of an item. Raises also DocumentError."""
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         try:
             await self._open()
         except ServerTrouble as trouble:
             raise self._unavailable(trouble) from trouble
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         try:
             async with aclosing(self._list(json.loads(checkpoint or "{}"))) as items:
                 async for item in items:
@@ -318,16 +316,13 @@ class CloudSource(ABC):
             raise self._unavailable(trouble) from trouble
 
     async def list_keys(self) -> AsyncGenerator[str, None]:
-        """`ports.sources.ItemSource`."""
         for key in self._keys:
             yield key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return json.dumps(self._checkpoint) if self._checkpoint else ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         try:
             await self._write(item, target)
         except ServerTrouble as trouble:
@@ -336,7 +331,6 @@ class CloudSource(ABC):
             raise self._unavailable(trouble) from trouble
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._api.aclose()
 
     def _unavailable(self, trouble: ServerTrouble) -> SourceUnavailable:

@@ -55,11 +55,9 @@ class GitRepository:
         self._draft = folder / "draft"
 
     async def check(self) -> None:
-        """`ports.sources.FolderSource`."""
         await self._git("ls-remote", "--exit-code", "--", self._options.url, self._reference)
 
     async def update(self) -> Path:
-        """`ports.sources.FolderSource`."""
         if not (self._clone / ".git").is_dir():
             await asyncio.to_thread(self._begin)
             await self._git("init", "--quiet", "--", str(self._draft))

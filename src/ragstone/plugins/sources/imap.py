@@ -86,7 +86,6 @@ class Mailboxes:
         self._checkpoint: dict[str, tuple[int, int]] = {}
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         self._mailboxes = await self._do(self._find_mailboxes)
         if not self._mailboxes:
             raise SourceUnavailable(
@@ -94,7 +93,6 @@ class Mailboxes:
             )
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         before = json.loads(checkpoint) if checkpoint else {}
         for mailbox in self._mailboxes:
             validity, modseq, uids = await self._do(
@@ -108,18 +106,15 @@ class Mailboxes:
                 self._checkpoint[mailbox.key] = (validity, modseq)
 
     async def list_keys(self) -> AsyncIterator[str]:
-        """`ports.sources.ItemSource`."""
         for mailbox in self._mailboxes:
             validity, _, uids = await self._do(self._find_messages, mailbox, 0, 0)
             for uid in uids:
                 yield _make_key(mailbox, validity, uid)
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return json.dumps(self._checkpoint) if self._checkpoint else ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         size = 0
         while True:
             part = await self._do(self._read_part, item.key, size)
@@ -129,7 +124,6 @@ class Mailboxes:
             size += len(part)
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         # Its thread may still wait for an answer, which ends with the connection.
         if self._client is not None:
             with suppress(OSError):

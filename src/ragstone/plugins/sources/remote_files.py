@@ -88,12 +88,10 @@ class RemoteFiles(ABC):
         return ""
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         async with aclosing(self._list("")) as listed:
             await anext(listed, None)
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         folders = [""]
         while folders:
             async with aclosing(self._list(folders.pop())) as listed:
@@ -114,17 +112,14 @@ class RemoteFiles(ABC):
                     )
 
     async def list_keys(self) -> AsyncGenerator[str, None]:
-        """`ports.sources.ItemSource`."""
         async with aclosing(self.list_items("")) as items:
             async for item in items:
                 yield item.key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         try:
             async with aclosing(self._guard(self._read_file(item.key))) as parts:
                 async for part in parts:
@@ -135,7 +130,6 @@ class RemoteFiles(ABC):
             raise self._unavailable("", trouble) from trouble
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._open.aclose()
 
     async def _list(self, folder: str) -> AsyncGenerator[ListedFile, None]:

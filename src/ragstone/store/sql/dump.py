@@ -110,7 +110,6 @@ class SqlDump:
     async def replace(
         self, schema: str, rows: Iterable[Rows], collections: Sequence[Collection]
     ) -> None:
-        """`ports.StateDump`."""
         if schema not in REVISIONS:
             raise ConfigError(
                 f"The backup was written by a newer Ragstone (schema {schema}, this one knows "
@@ -123,7 +122,6 @@ class SqlDump:
             await self._replace_rows(rows, collections)
 
     async def flaws(self) -> list[str]:
-        """`ports.StateDump`."""
         async with self._database.read_view() as connection:
             if connection.dialect.name != "sqlite":
                 return []

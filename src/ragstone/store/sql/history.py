@@ -123,17 +123,14 @@ class SqlHistory:
         await self._database.keep(work)
 
     async def report(self, tenant: str, days: int) -> Report:
-        """`ports.History`."""
         now = state_time()
         return await self._database.read(lambda c: report(c, tenant, days, now))
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
-        """`ports.History`."""
         now = state_time()
         return await self._database.read(lambda c: use(c, tenant, days, by, user, now))
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:
-        """`ports.History`."""
         theirs = [
             statistics.c.tenant == principal.tenant,
             statistics.c.user == principal.user,
@@ -160,11 +157,9 @@ class SqlFeedback:
         self._database = database
 
     async def put(self, feedback: Feedback) -> None:
-        """`ports.FeedbackStore`."""
         await self._database.write(lambda connection: put(connection, table, asdict(feedback)))
 
     async def latest(self, tenant: str, limit: int) -> list[Feedback]:
-        """`ports.FeedbackStore`."""
         newest = (
             select(*(table.c[name] for name in _COLUMNS))
             .where(table.c.tenant == tenant)

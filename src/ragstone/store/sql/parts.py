@@ -28,12 +28,10 @@ class SqlParts:
         self._database = database
 
     async def others(self) -> int:
-        """`ports.Parts`."""
         count = select(func.count()).select_from(job_workers)
         return max(0, await self._database.read(lambda c: int(c.execute(count).scalar_one())) - 1)
 
     async def offer(self, job: str, parts: Sequence[NewPart]) -> None:
-        """`ports.Parts`."""
         running = select(jobs).where(jobs.c.id == job, jobs.c.state == RUNNING)
 
         def work(connection: Connection) -> None:
@@ -47,7 +45,6 @@ class SqlParts:
         await self._database.keep(work)
 
     async def list_parts(self, job: str) -> Sequence[Job]:
-        """`ports.Parts`."""
         told = [column for column in jobs.c if column.name != "request"]
         mine = select(*told).where(jobs.c.part_of == job).order_by(jobs.c.created_at, jobs.c.id)
         return await self._database.read(
@@ -55,7 +52,6 @@ class SqlParts:
         )
 
     async def withdraw(self, ids: Sequence[str]) -> Collection[str]:
-        """`ports.Parts`."""
         gone = delete(jobs).where(jobs.c.id.in_(ids), jobs.c.part_of != "")
         gone = gone.where(jobs.c.state != RUNNING)
         return await self._database.keep(
@@ -63,7 +59,6 @@ class SqlParts:
         )
 
     async def drop(self, job: str) -> None:
-        """`ports.Parts`."""
         await self._database.keep(lambda c: drop(c, [job]))
 
 
