@@ -82,7 +82,7 @@ async def build_prompt(
         rules,
         refusal,
         opening,
-        notes=_advice(turn),
+        notes=f"Of an earlier answer it was said: {turn.advice}" if turn.advice else "",
         sums_up=_summary_certainty(turn.plan),
         asked="" if " ".join(own_words.split()) == turn.question else own_words,
         layout=layout,
@@ -98,8 +98,3 @@ def _summary_certainty(plan: Plan) -> float:
     if plan.sums_up is None or plan.strategy != "sequential":
         return 0.0
     return NAMED if plan.sums_up else GUESSED
-
-
-def _advice(turn: Turn) -> str:
-    """The notes for the next answer to the same question."""
-    return f"Of an earlier answer it was said: {turn.advice}" if turn.advice else ""

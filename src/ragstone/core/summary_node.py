@@ -46,10 +46,6 @@ class SummaryNode:
     cited: tuple[int, ...] = ()
     key: str = ""
 
-    @property
-    def is_root(self) -> bool:
-        return self.number == self.count - 1
-
     def encode(self) -> str:
         """As JSON; see `decode`."""
         return json.dumps(astuple(self), separators=(",", ":"))

@@ -99,17 +99,13 @@ def _operation(
     table = f"<table>{head}{''.join(fields)}</table>" if fields else ""
     call = f'<span class="method">{method.upper()}</span> <code>{html.escape(path)}</code>'
     form = _form(method, path, operation, content.get("schema", {}), schema)
-    gist = html.escape(_first_sentence(operation.get("description", "")))
+    gist = html.escape(re.split(r"(?<=\.)\s|\n\n", operation.get("description", ""), maxsplit=1)[0])
     row = f"<summary>{call} <small>{gist}</small></summary>"
     return f"<details>{row}<p>{text}</p>{table}{form}</details>"
 
 
 def _anchor(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower())
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=\.)\s|\n\n", text, maxsplit=1)[0]
 
 
 def _form(

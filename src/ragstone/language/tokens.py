@@ -147,7 +147,6 @@ Tier = Literal["tiny", "small", "medium", "large"]
 # The query pipeline document, "Token Budget Allocation" and "Step 8: Conversation Memory".
 SYSTEM_SHARE = 0.10
 PASSAGES_SHARE = 0.60
-ANSWER_SHARE = 0.15
 HISTORY_SHARE = 0.15
 TINY_HISTORY_SHARE = 0.10
 """What a tiny model's history leaves goes to its answer."""

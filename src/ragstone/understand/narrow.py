@@ -9,7 +9,7 @@ from ragstone.core.filters import METADATA, And, AnyOf, Filter, Scalar, is_withi
 from ragstone.core.metadata import parse_value
 from ragstone.core.turn import Principal, Turn
 from ragstone.engine.stage import Step
-from ragstone.ports import Adapters, ValueCount, find_collection
+from ragstone.ports import Adapters, find_collection
 
 Sign = Literal["", ">", ">=", "<", "<="]
 
@@ -101,7 +101,7 @@ def _names(text: str, value: Scalar) -> bool:
     if isinstance(value, int | float):
         spelt = parse_value(text)
         return isinstance(spelt, int | float) and not isinstance(spelt, bool) and spelt == value
-    if _is_date(value) and value.startswith(text):
+    if re.match(r"\d{4}-\d{2}", value) and value.startswith(text):
         return True
     wanted, held = _WORD.findall(text.casefold()), _WORD.findall(value.casefold())
     if not wanted:
@@ -126,10 +126,6 @@ def _compares(term: MetadataTerm, value: Scalar) -> bool:
             return not is_within_bounds(value, None, bound)
         case _:
             return not is_within_bounds(value, bound, None)
-
-
-def _is_date(text: str) -> bool:
-    return re.match(r"\d{4}-\d{2}", text) is not None
 
 
 def _sign(sign: str) -> Sign:
@@ -161,7 +157,11 @@ async def narrow(turn: Turn, adapters: Adapters) -> Step:
     if not found:
         return Step(turn, "skipped", "no term with a key that documents have")
     counted = await adapters.catalog.metadata_values(*place, {term.key for term in found})
-    where = build_filter(found, _values(counted, whose))
+    values = {
+        key: [item.value for item in some if _may(whose, item.allowed)]
+        for key, some in counted.items()
+    }
+    where = build_filter(found, values)
     ask = replace(turn.ask, where=And((turn.ask.where, where)) if turn.ask.where else where)
     narrowed = replace(
         turn,
@@ -175,12 +175,3 @@ async def narrow(turn: Turn, adapters: Adapters) -> Step:
 
 def _may(whose: Principal, allowed: Sequence[str]) -> bool:
     return not set(whose.names).isdisjoint(allowed)
-
-
-def _values(
-    counted: Mapping[str, Sequence[ValueCount]], whose: Principal
-) -> dict[str, list[Scalar]]:
-    return {
-        key: [item.value for item in some if _may(whose, item.allowed)]
-        for key, some in counted.items()
-    }

@@ -58,17 +58,12 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
         word = written.lower()
         if len(word) < 2 or dictionary.log_frequency(word):
             others += 1
-        elif LEAST <= len(word) <= MAX_LETTERS and (shouted or _is_lower_case(written)):
+        elif LEAST <= len(word) <= MAX_LETTERS and (shouted or written[1:].islower()):
             first = not text[: match.start()].strip()
             name = written[0].isupper() and not shouted and not first
             end = match.start() + len(written)
             found.append(Unknown(match.start(), end, word, name, first and written[0].isupper()))
     return found if 0 < len(found) <= MOST and _english(text, others, len(found)) else []
-
-
-def _is_lower_case(written: str) -> bool:
-    """Whether a word is in small letters but for the first one."""
-    return written[1:].islower()
 
 
 def _english(text: str, known: int, unknown: int) -> bool:

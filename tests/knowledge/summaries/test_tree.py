@@ -23,7 +23,6 @@ def test_every_chunk_stands_under_one_node_of_each_level_and_the_root_is_over_al
         those = [node for node in nodes if node.level == level]
         assert [item.first for item in those] == [0, *(item.last + 1 for item in those[:-1])]
         assert those[-1].last == n - 1
-    assert [node.is_root for node in nodes] == [False] * (len(nodes) - 1) + [True]
     for node in nodes:
         assert len(node.children or range(node.first, node.last + 1)) <= MOST
         for child in node.children:

@@ -10,7 +10,7 @@ from ragstone.answer.extractive.unit_ranking import (
     units_following,
 )
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
-from ragstone.core.document import LEAD_ENDS, BlockSpan
+from ragstone.core.document import LEAD_ENDS
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
 
@@ -83,7 +83,8 @@ def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, .
         block = next((item for item in blocks if item.start <= unit.start < item.end), None)
         if block is None or unit.end - own[0].unit.start > LIST_CHARS:
             break
-        if not _is_item(block):
+        # A paragraph with a label defines a term.
+        if not (block.kind == "item" or (block.kind == "paragraph" and block.label != "")):
             if several and found and block.kind in BETWEEN:
                 continue
             break
@@ -95,11 +96,6 @@ def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, .
         if len(found) > LIST_ITEMS:
             return tuple(found[:-1])
     return tuple(found)
-
-
-def _is_item(block: BlockSpan) -> bool:
-    """Whether a block is an item of a list, or defines a term."""
-    return block.kind == "item" or (block.kind == "paragraph" and block.label != "")
 
 
 def continue_list(

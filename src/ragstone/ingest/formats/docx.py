@@ -188,7 +188,8 @@ class _Reader:
         text = tidy_text("".join(found.parts))
         # The list counts on for empty paragraphs too, but not for one whose end a tracked change
         # deletes: it is one with the next.
-        if text or not _is_deleted(properties):
+        # A paragraph whose end is deleted has no number of its own.
+        if text or not (properties is not None and properties.find(f"{W}rPr/{W}del") is not None):
             label, level = self._number(properties, style)
         # The headings follow anyway, and a question for one would find its line in the contents.
         if _CONTENTS_NAME.fullmatch(style.name):
@@ -503,11 +504,6 @@ def _is_contents(element: Any) -> bool:
     """Whether a content control holds the generated table of contents."""
     gallery = element.find(f"{W}sdtPr/{W}docPartObj/{W}docPartGallery")
     return attribute(gallery) == "Table of Contents"
-
-
-def _is_deleted(properties: Any) -> bool:
-    """Whether the end of the paragraph is deleted, so that it has no number of its own."""
-    return properties is not None and properties.find(f"{W}rPr/{W}del") is not None
 
 
 DOCX = Format(

@@ -277,16 +277,12 @@ def _collect_best(part: Any, found: _Parts, depth: int) -> None:
     plain = [text for kind, text in forms.texts if kind == "plain"]
     rich = [text for kind, text in forms.texts if kind == "html"]
     words = sum(len(text.split()) for text in plain)
-    rich_words = sum(len(_visible(text).split()) for text in rich)
+    rich_words = sum(len(_TAG.sub(" ", _HIDDEN_HTML.sub(" ", text)).split()) for text in rich)
     # Newsletters have a plain part that only says to open the other one.
     chosen = "html" if rich and rich_words > _MUCH_MORE * words else "plain"
     found.texts += [item for item in forms.texts if item[0] == chosen]
     found.attached += forms.attached
     found.count = forms.count
-
-
-def _visible(html: str) -> str:
-    return _TAG.sub(" ", _HIDDEN_HTML.sub(" ", html))
 
 
 def _is_attached(part: Any, name: str) -> bool:

@@ -74,7 +74,7 @@ def member_blocks(
             yield replace(block, level=lower, page=None, places=())
     except DocumentError as error:
         # Most pictures of a mail are logos: nobody misses their text.
-        if not _is_picture(name):
+        if not (mimetypes.guess_type(name)[0] or "").startswith("image/"):
             left_out.add(f"{title} is left out: {error}")
 
 
@@ -115,10 +115,6 @@ def _unreadable_message(name: str) -> str:
     advice = suggest_conversion(ending)
     said = f"files of its type ({ending or 'no ending'}) cannot be read."
     return f"{said} {advice} and ingest that." if advice else said
-
-
-def _is_picture(name: str) -> bool:
-    return (mimetypes.guess_type(name)[0] or "").startswith("image/")
 
 
 def file_name(name: str, ending: str) -> str:

@@ -31,7 +31,6 @@ class ListLevel:
     start: int = 1
     format: str = "decimal"
     text: str = ""
-    style: str = ""
     legal: bool = False
     restarts: int | None = None
 
@@ -77,12 +76,6 @@ class Numbering:
             return BULLET
         return _label(here, found.levels, counts)
 
-    def style_level(self, list_id: str, style: str) -> int:
-        """The level that a list has for the paragraphs of a style."""
-        found = self._lists.get(list_id)
-        levels = found.levels.items() if found else ()
-        return next((number for number, level in levels if level.style == style), 0)
-
     def _read(self, root: Any) -> None:
         abstracts = {
             item.get(f"{W}abstractNumId", ""): item for item in root.iter(f"{W}abstractNum")
@@ -116,7 +109,6 @@ def _levels(root: Any) -> dict[int, ListLevel]:
             start=1 if start is None else _integer(start.get(f"{W}val")),
             format=_format(item),
             text=_value(item, "lvlText"),
-            style=_value(item, "pStyle"),
             legal=item.find(f"{W}isLgl") is not None,
             restarts=None if restarts is None else _integer(restarts.get(f"{W}val")),
         )

@@ -182,7 +182,7 @@ def _caption(
 ) -> int | None:
     """The caption nearest above or below a picture."""
     near = [
-        (_gap(box, picture), number)
+        (max(box.top - picture.bottom, picture.top - box.bottom, 0.0), number)
         for number, box in places
         if is_figure_caption(blocks[number]) and share_column(box, picture)
     ]
@@ -198,7 +198,3 @@ def _find_block_above(places: Sequence[tuple[int, Box]], picture: Box) -> int | 
     if near := in_column or above:
         return max(near, key=lambda item: item[1].bottom)[0]
     return places[0][0] if places else None
-
-
-def _gap(one: Box, other: Box) -> float:
-    return max(one.top - other.bottom, other.top - one.bottom, 0.0)

@@ -37,14 +37,10 @@ def parse_xml(path: Path, ending: str, max_bytes: int) -> Parsed:
         raise UnreadableDocument(f"{path.name} is not valid XML: it has no element.")
     blocks = (
         _text_blocks(root, 0, "")
-        if _is_text(root)
+        if any(_name(item) in _PARAGRAPHS or _is_mixed(item) for item in root.iter(etree.Element))
         else record_blocks(path, _value(root), max_bytes)
     )
     return Parsed("", blocks)
-
-
-def _is_text(root: Any) -> bool:
-    return any(_name(item) in _PARAGRAPHS or _is_mixed(item) for item in root.iter(etree.Element))
 
 
 def _is_mixed(element: Any) -> bool:

@@ -392,8 +392,4 @@ async def _as_printed(answer: Coroutine[Any, Any, Object]) -> Object:
 
 
 async def _with_address(request: Request, body: Coroutine[Any, Any, Object]) -> Object:
-    return {"@id": _address(request), **await body}
-
-
-def _address(request: Request) -> str:
-    return f"{str(request.base_url).rstrip('/')}{request.url.path}"
+    return {"@id": f"{str(request.base_url).rstrip('/')}{request.url.path}", **await body}

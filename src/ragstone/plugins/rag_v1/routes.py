@@ -48,7 +48,9 @@ class RagRoute(APIRoute):
             status = 500
         elif status == 400:
             status = 422
-        detail = [_printable(item) for item in refusal.details] or refusal.message
+        detail = [
+            {**item, "loc": [str(part)[:100] for part in item["loc"]]} for item in refusal.details
+        ] or refusal.message
         return Json({"detail": detail, "error": refusal.body}, status, refusal.headers)
 
 
@@ -193,7 +195,3 @@ def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
     return what_is_wrong(where, first["msg"])
-
-
-def _printable(detail: dict[str, Any]) -> dict[str, Any]:
-    return {**detail, "loc": [str(part)[:100] for part in detail["loc"]]}

@@ -73,7 +73,7 @@ class SqlJobs:
         async def work(connection: AsyncConnection) -> Job:
             await lock_queue(connection)
             known = await _first_job(connection, select(jobs).where(jobs.c.id == new.id))
-            if known and not _may_resubmit(known, now):
+            if known and not (known.state in (FAILED, CANCELLED) or _is_expired(known, now)):
                 return known
             if same and (twin := await _find_duplicate(connection, new)):
                 return twin
@@ -299,11 +299,6 @@ def _claim_by_conditions(worker: str) -> tuple[ColumnElement[bool], ColumnElemen
 def _claim_conditions(job: Job) -> list[ColumnElement[bool]]:
     """The conditions that a claimed job still has its worker and its attempt."""
     return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_claim_by_conditions(job.worker)]
-
-
-def _may_resubmit(job: Job, now: float) -> bool:
-    """Whether the same job may be submitted again."""
-    return job.state in (FAILED, CANCELLED) or _is_expired(job, now)
 
 
 def _is_expired(job: Job, now: float) -> bool:

@@ -4,9 +4,8 @@ They are claimed like jobs. Whose part is taken away, because its process seemed
 has ended, may still be writing: what it has begun is `lost`, and it can begin nothing more.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -72,7 +71,11 @@ def drop(connection: Connection, ids: Sequence[str]) -> None:
 def lose(connection: Connection, which: ColumnElement[bool]) -> None:
     """Take what is being written for these parts from its writers."""
     read = select(jobs.c.request).where(jobs.c.kind == READ_PART, jobs.c.state == RUNNING, which)
-    ids = [id for (request,) in connection.execute(read) for id in _documents(request)]
+    ids = [
+        str(file["document"]["id"])
+        for (request,) in connection.execute(read)
+        for file in request["files"]
+    ]
     revising.lose(connection, document_ids=ids)
 
 
@@ -105,11 +108,6 @@ def _part(whole: Job, part: NewPart, now: float) -> Job:
         whole.priority,
         part_of=whole.id,
     )
-
-
-def _documents(request: Mapping[str, Any]) -> list[str]:
-    """The ids of the documents of a part."""
-    return [str(file["document"]["id"]) for file in request["files"]]
 
 
 class SqlWorkers:
