@@ -20,8 +20,7 @@ import httpx2
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.answer.assemble import compress_texts
-from ragstone.answer.build_prompt import SOURCES
+from ragstone.answer.assemble import SOURCES, compress_texts
 from ragstone.core.answer import Instructions, Layout
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage

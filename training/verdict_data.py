@@ -16,7 +16,7 @@ from typing import Any
 from ragstone.language.quantities import quantities
 from ragstone.language.sentences import sentences
 from ragstone.plugins.evaluation.dataset import read_rows
-from ragstone.verify.terms import terms
+from ragstone.verify.evidence import terms
 
 LANGUAGES = ("de", "es", "zh", "ru", "tr", "vi")
 """The languages of XQuAD that are trained on beside English; the others are held out."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.understand.subquestions import keywords, subquestions
+from ragstone.understand.rewrite import keywords, subquestions
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from ragstone.cache.remember import remember
+from ragstone.cache.recall import remember
 from ragstone.core.clock import state_time
 from ragstone.core.conversation import conversation_key, entry, turn_origin
 from ragstone.core.correlation import CURRENT

@@ -11,7 +11,7 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, login, ops, passwords, sign_in, web, widget
+from ragstone.http import docs, local, ops, sign_in, web, widget
 from ragstone.http.admin import (
     collections,
     conversations,
@@ -93,9 +93,9 @@ def create_app(
         jobs.router(service),
         ops.router(service, metrics, token, settings, gate),
         docs.router(app, settings.server),
-        login.router(gate),
+        sign_in.login_router(gate),
         sign_in.router(provider, service.people, rates, settings),
-        passwords.router(service.people, gate, rates, settings),
+        sign_in.password_router(service.people, gate, rates, settings),
         web.router(pages),
         widget.router(service, rates, settings.limits.requests_per_minute),
         # The last ones, so that no package takes an address of ours.

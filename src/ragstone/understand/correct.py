@@ -17,9 +17,8 @@ from ragstone.language.dictionary import english
 from ragstone.language.unicode import find_plain_words
 from ragstone.ports import Adapters, Search, find_collection
 from ragstone.understand.misspelling import one_edit
-from ragstone.understand.question_words import Unknown, unknown_words
+from ragstone.understand.question_words import Unknown, inflections, unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, candidates, correct
-from ragstone.understand.word_forms import inflections
 
 _YEAR = r"((?:19|20)\d\d|\d\d)\b"
 _FISCAL = re.compile(rf"\bFY[-'’]?{_YEAR}", re.IGNORECASE)

@@ -15,8 +15,7 @@ import numpy as np
 from ragstone.language.dictionary import Dictionary, word_matrix
 from ragstone.language.similar_names import similarity
 from ragstone.understand.misspelling import costs
-from ragstone.understand.question_words import Unknown
-from ragstone.understand.word_forms import differ_by_inflection, form
+from ragstone.understand.question_words import Unknown, differ_by_inflection, form
 
 SHARED_WORDS = 0.5
 SIMILARITY = 0.6

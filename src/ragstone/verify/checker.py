@@ -19,10 +19,9 @@ from ragstone.core.document import find_missing_lead
 from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.sentences import sentences, whole_sentences
 from ragstone.ports import Claim, EvidenceSource, Pair, PairReader, PairReading, Support
-from ragstone.verify.evidence import Evidence, EvidencePlace
+from ragstone.verify.evidence import Evidence, EvidencePlace, common_share
 from ragstone.verify.groundedness import MIN_SUPPORT
 from ragstone.verify.reading_judge import load_weights
-from ragstone.verify.terms import common_share
 
 # Of more quantities of one unit so many sums can be made that one of them fits by chance, unless
 # it is large.

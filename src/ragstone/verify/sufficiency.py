@@ -20,7 +20,7 @@ from ragstone.language.words import (
     words,
 )
 from ragstone.ports import Checker, Claim, EvidenceSource
-from ragstone.verify.terms import common_share, word_weight
+from ragstone.verify.evidence import common_share, word_weight
 
 MIN_COVERAGE = 0.6
 """Share of what the question asks about from which passages can be sufficient."""

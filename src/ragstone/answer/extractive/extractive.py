@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragstone.answer.extractive.answering_likelihood import likelihood
-from ragstone.answer.extractive.both_sides import both_sides
 from ragstone.answer.extractive.lists import candidate_text, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpt_sentences, summary
@@ -37,6 +36,7 @@ from ragstone.answer.extractive.units import (
 )
 from ragstone.answer.extractive.values_apart import (
     ValuesApart,
+    both_sides,
     find_values_apart,
     name_source,
     without_other_editions,

@@ -11,8 +11,8 @@ from ragstone.core.caller import LOCAL_USER, NOBODY, Caller
 from ragstone.core.correlation import CURRENT
 from ragstone.core.turn import Principal
 from ragstone.http.dialects import DialectParts
-from ragstone.http.login import ENDED
 from ragstone.http.responses import find_route
+from ragstone.http.sign_in import ENDED
 from ragstone.plugins.audit.event import Kind, Outcome
 from ragstone.plugins.audit.events import MAX_NAME, Subject, make_event
 from ragstone.plugins.audit.observer import REQUEST, Request

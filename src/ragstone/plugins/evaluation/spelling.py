@@ -14,9 +14,8 @@ from ragstone.language.dictionary import english
 from ragstone.language.unicode import find_plain_words
 from ragstone.plugins.evaluation import dataset
 from ragstone.understand.misspelling import one_edit
-from ragstone.understand.question_words import unknown_words
+from ragstone.understand.question_words import inflections, unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, correct
-from ragstone.understand.word_forms import inflections
 
 CARRIERS = (
     "What does the document say about {} in this context?",
