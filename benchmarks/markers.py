@@ -65,7 +65,7 @@ def shown(pieces: list[str]) -> tuple[str, int]:
     seen, most = "", 0
     for piece in pieces:
         seen += markers.feed(stream.feed(piece))
-        most = max(most, stream.held + markers.held)
+        most = max(most, stream.buffer_length + markers.buffer_length)
     return seen + markers.feed(stream.end()) + markers.end(), most
 
 

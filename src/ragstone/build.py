@@ -349,7 +349,7 @@ async def open(
             if ask.pictures and not (adapters.chat and adapters.chat.profile.vision):
                 ask = await pipeline.with_picture_text(ask)
             ask = await identify_collection(adapters.catalog, ask)
-            return configured.asked(await with_known_values(adapters.catalog, ask))
+            return configured.limit_ask(await with_known_values(adapters.catalog, ask))
 
         models = models_in_use(embedders.usable(), adapters.reranker)
         engine = partial(Engine, adapters, asked=prepare_ask)

@@ -137,12 +137,12 @@ class Registry(Generic[T]):
         point = self.group.removeprefix(f"{OURS}.")
         return {
             name: replace(item, package=plugin)
-            for plugin in sorted(_plugin_names() & _names_off())
+            for plugin in sorted(_plugin_names() & _read_disabled_names())
             for name, item in _load_plugin(plugin).adds.get(point, {}).items()
         }
 
     @property
-    def refused(self) -> tuple[str, ...]:
+    def refusals(self) -> tuple[str, ...]:
         """A sentence for each extension that is left out, as its name is taken."""
         return self._collect[1]
 
@@ -275,7 +275,7 @@ def find_plugins() -> Mapping[str, Plugin]:
 
     Raises ConfigError for a name there that no plugin has.
     """
-    names, off = _plugin_names(), _names_off()
+    names, off = _plugin_names(), _read_disabled_names()
     if names and (unknown := sorted(off - names)):
         raise ConfigError(
             f"{PLUGINS_OFF} names {unknown[0]!r}, which is not a plugin: name some of "
@@ -295,7 +295,7 @@ def _plugin_names() -> frozenset[str]:
     return frozenset(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
-def _names_off() -> set[str]:
+def _read_disabled_names() -> set[str]:
     return {name.strip() for name in os.environ.get(PLUGINS_OFF, "").split(",")} - {""}
 
 

@@ -43,7 +43,7 @@ class Client:
     def saw(self, pieces: list[str]) -> str:
         for piece in pieces:
             self.text += self.markers.feed(self.stream.feed(piece))
-            self.held = max(self.held, self.stream.held + self.markers.held)
+            self.held = max(self.held, self.stream.buffer_length + self.markers.buffer_length)
         self.text += self.markers.feed(self.stream.end()) + self.markers.end()
         return self.text
 

@@ -110,7 +110,7 @@ class Gate:
 
     async def has_credentials(self) -> bool:
         """Whether there is any credential besides the operator's token."""
-        return self._settings.configured or await self._keys.exist()
+        return self._settings.is_configured or await self._keys.exist()
 
     async def admits_guests(self) -> bool:
         """Whether no credentials are set up yet, and whoever reaches this machine may ask."""

@@ -76,7 +76,7 @@ class InlineMarkers:
         self._code = False
 
     @property
-    def held(self) -> int:
+    def buffer_length(self) -> int:
         """Characters that are held back now."""
         return len(self._space)
 

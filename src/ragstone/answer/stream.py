@@ -210,7 +210,7 @@ class AnswerStream:
         like."""
 
     @property
-    def held(self) -> int:
+    def buffer_length(self) -> int:
         """Characters that are held back now."""
         return len(self._held)
 

@@ -45,7 +45,9 @@ class Structured(Stage):
             raise NoChatModel("An answer in JSON")
         wrong, used, is_json = "", tuple[int, ...](), False
         for _ in range(TRIES):
-            said, turn = await self._said(chat, turn, _rules(turn.instructions.text, wanted, wrong))
+            said, turn = await self._read_reply(
+                chat, turn, _rules(turn.instructions.text, wanted, wrong)
+            )
             if said.finish == "refused" or said.calls:
                 break
             value, text = await asyncio.to_thread(find_json, said.text)
@@ -72,7 +74,7 @@ class Structured(Stage):
         )
         return Step(replace(turn, answer=answer), answer.finish, wrong)
 
-    async def _said(self, chat: Answerer, turn: Turn, rules: str) -> tuple[Said, Turn]:
+    async def _read_reply(self, chat: Answerer, turn: Turn, rules: str) -> tuple[Said, Turn]:
         """One whole reply, and the turn with what it took."""
         ask = replace(turn.ask, question=turn.question)
         told = replace(turn.instructions, text=rules, alone=True)

@@ -134,7 +134,7 @@ class Permitted:
         if not isinstance(value, IngestRequest):
             return value
         handed = tuple(
-            replace(item, file=self._uploads.found(self._caller, item.file) or item.file)
+            replace(item, file=self._uploads.find_path(self._caller, item.file) or item.file)
             for item in value.handed
         )
         return replace(value, handed=handed)

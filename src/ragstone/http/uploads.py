@@ -25,18 +25,18 @@ class Uploads:
         )
         return Path(kept).parent.name.partition("-")[0]
 
-    def found(self, caller: Caller, handle: str) -> str | None:
+    def find_path(self, caller: Caller, handle: str) -> str | None:
         """Where the caller's file is, None if there is none of this handle."""
         return self._spool.find_file(handle, _owner(caller))
 
     def drop(self, caller: Caller, handle: str) -> None:
         """Delete a file of the caller's that still waits. Blocking: use it in a thread."""
-        if (found := self.found(caller, handle)) is not None:
+        if (found := self.find_path(caller, handle)) is not None:
             self._spool.drop(found)
 
     def file(self, caller: Caller, handle: str) -> str:
         """Where the caller's file is; raises InputError."""
-        found = self.found(caller, handle)
+        found = self.find_path(caller, handle)
         if found is None:
             raise InputError(
                 f"There is no upload {handle[:100]!r} of yours, or no longer. "

@@ -47,7 +47,7 @@ class Merged:
     def guard(self) -> Guard:
         return guard(self.settings)
 
-    def asked(self, ask: Ask) -> Ask:
+    def limit_ask(self, ask: Ask) -> Ask:
         """The question within what the settings allow its answer."""
         most = self.settings.llm.max_tokens
         wanted = ask.max_tokens
@@ -141,21 +141,21 @@ class Configured:
 
     def answer_recipe(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
-        return self._merged(ask).recipes.answer_recipe(ask)
+        return self._find_settings(ask).recipes.answer_recipe(ask)
 
     def search_recipe(self, ask: Ask) -> Recipe:
         """The recipe that finds this question's passages."""
-        return self._merged(ask).recipes.search_recipe(ask)
+        return self._find_settings(ask).recipes.search_recipe(ask)
 
     def call_recipe(self, ask: Ask) -> Recipe:
         """The recipe that lets the chat model call this question's functions."""
-        return self._merged(ask).recipes.call_recipe(ask)
+        return self._find_settings(ask).recipes.call_recipe(ask)
 
-    def asked(self, ask: Ask) -> Ask:
+    def limit_ask(self, ask: Ask) -> Ask:
         """The question within what its tenant's settings allow."""
-        return self._merged(ask).asked(ask)
+        return self._find_settings(ask).limit_ask(ask)
 
-    def _merged(self, ask: Ask) -> Merged:
+    def _find_settings(self, ask: Ask) -> Merged:
         return self.of(ask.principal.tenant, ask.collection_id, ask.profile)
 
     def check(self, scopes: Mapping[str, Values]) -> None:

@@ -138,12 +138,12 @@ def chat_model(settings: Settings) -> ChatAnswerer | None:
     Raises ConfigError.
     """
     llm, other = settings.llm, settings.llm_fallback
-    if not llm.configured:
-        if other.configured:
+    if not llm.is_configured:
+        if other.is_configured:
             raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
         return None
     first = _chat_model(llm, "LLM", standby=True)
-    if not other.configured:
+    if not other.is_configured:
         return first
     reached = {name: getattr(other, name) for name in StandbySettings.model_fields}
     # The window and the eyes of the first model say nothing of another one.

@@ -114,8 +114,8 @@ def with_added(stages: Sequence[Stage], key: RecipeKey) -> tuple[Stage, ...]:
     be one that no question should be answered without.
     """
     added = [_load_stage(name) for name in added_stage_names()]
-    if STAGES.refused:
-        raise ConfigError(STAGES.refused[0])
+    if STAGES.refusals:
+        raise ConfigError(STAGES.refusals[0])
     for item in added:
         stages = item.enclose(stages, key)
     return _insert_added(stages, added, key) if added else tuple(stages)

@@ -181,10 +181,10 @@ class _About:
     def numbers(self, asked: Numbered) -> list[list[Numbered]]:
         """By part, the numbers of what the asked one numbers. A number that stands alone counts
         where no part has one with the name."""
-        own = self.called({asked.name})
-        return own or (self.called({""}) if asked.name in self.words else [])
+        own = self.find_numbers({asked.name})
+        return own or (self.find_numbers({""}) if asked.name in self.words else [])
 
-    def called(self, names: Set[str]) -> list[list[Numbered]]:
+    def find_numbers(self, names: Set[str]) -> list[list[Numbered]]:
         """By part, the numbers of these names."""
         parts = ([item for item in part if item.name in names] for part in self.numbered)
         return [part for part in parts if part]
@@ -262,7 +262,7 @@ def _partition_by_number(asked: Numbered, left: _Left) -> tuple[set[int], set[in
             for item in part
             if asked.same(item)
         }
-        alike = {place: item.about.called(kinds) for place, item in left.items()}
+        alike = {place: item.about.find_numbers(kinds) for place, item in left.items()}
     else:
         alike = {place: item.about.numbers(asked) for place, item in left.items()}
     said = _number_pattern(asked)

@@ -77,7 +77,7 @@ class StandbySettings(Section):
         return Path(self.model_path).stem or self.model
 
     @property
-    def configured(self) -> bool:
+    def is_configured(self) -> bool:
         """Whether there is a chat model at all."""
         return bool(self.model or self.base_url)
 

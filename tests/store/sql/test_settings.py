@@ -117,9 +117,9 @@ async def test_given_a_dialect_then_its_documents_numbers_are_the_defaults(
     assert (v5.candidates, v5.top_k, v5.fusion, v5.min_similarity) == (50, 5, "ranks", 0.3)
     pipeline = plan(replica, Ask("q", profile="pipeline"))
     assert (pipeline.candidates, pipeline.top_k, pipeline.min_similarity) == (15, 10, 0.4)
-    assert replica.configured.asked(Ask("q", profile="chat_core")).max_tokens == 10_000
-    assert replica.configured.asked(Ask("q", profile="rag_v1")).temperature == 0.7
-    assert replica.configured.asked(Ask("q")).max_tokens is None
+    assert replica.configured.limit_ask(Ask("q", profile="chat_core")).max_tokens == 10_000
+    assert replica.configured.limit_ask(Ask("q", profile="rag_v1")).temperature == 0.7
+    assert replica.configured.limit_ask(Ask("q")).max_tokens is None
 
 
 async def test_given_an_operators_number_then_it_counts_more_than_a_profiles(

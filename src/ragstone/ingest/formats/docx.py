@@ -104,7 +104,7 @@ def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
         title,
         blocks,
         metadata=metadata | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )

@@ -141,13 +141,16 @@ def find_formatting_styles(root: Any, names: Sequence[str]) -> frozenset[str]:
     elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")}
     found = set[str]()
     for key in elements:
-        said = (_said(elements[item].find(f"{W}rPr"), names) for item in _list_bases(elements, key))
+        said = (
+            _read_switch(elements[item].find(f"{W}rPr"), names)
+            for item in _list_bases(elements, key)
+        )
         if next((has for has in said if has is not None), False):
             found.add(key)
     return frozenset(found)
 
 
-def _said(properties: Any, names: Sequence[str]) -> bool | None:
+def _read_switch(properties: Any, names: Sequence[str]) -> bool | None:
     """Whether text has a property of these names, None where its properties do not say."""
     if properties is None or all(properties.find(f"{W}{name}") is None for name in names):
         return None
@@ -237,7 +240,7 @@ def is_formatted(run: Any, names: Sequence[str], styles: Set[str]) -> bool:
     """Whether a run has a property of these names by itself, or by its style or its paragraph's, if
     these are among the `styles` that have it."""
     properties = run.find(f"{W}rPr")
-    if (said := _said(properties, names)) is not None:
+    if (said := _read_switch(properties, names)) is not None:
         return said
     if not styles:
         return False

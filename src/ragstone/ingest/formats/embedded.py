@@ -107,7 +107,7 @@ class Pictures:
         return tuple(notes)
 
     @property
-    def recognised(self) -> int:
+    def recognition_count(self) -> int:
         """In how many pictures text is looked for."""
         return len(self._read) if self._recognition.possible else 0
 

@@ -94,7 +94,7 @@ def parse_html_file(path: Path, ending: str, max_bytes: int, around: Surrounding
         title or facts.pop("og:title", ""),
         signs.replace_signs(blocks),
         metadata=flatten_values(facts) | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, note) if left_out else pictures.notes,
         last_notes=pictures.last_notes,
     )

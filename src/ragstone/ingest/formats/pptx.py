@@ -73,7 +73,7 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
         _blocks(path, presentation, pictures),
         pages,
         metadata | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )

@@ -57,13 +57,13 @@ class RecordRequests:
                 body += message.get("body", b"")
                 if not message.get("more_body"):
                     failed = status >= 400 or location.endswith(f"#{ENDED}")
-                    caller = NOBODY if failed else self._signed_in(scope, body)
+                    caller = NOBODY if failed else self._identify_caller(scope, body)
                     await self._record(scope, request, kind, 401 if failed else status, caller)
             await send(message)
 
         await self._app(scope, receive, send_wrapper)
 
-    def _signed_in(self, scope: Scope, body: bytes) -> Caller:
+    def _identify_caller(self, scope: Scope, body: bytes) -> Caller:
         """Who has just signed in: the token is the issuer's, which the server has got itself."""
         if scope["path"] != "/sign-in":
             return LOCAL_USER if scope["path"] == "/login" else NOBODY

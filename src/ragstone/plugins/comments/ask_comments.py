@@ -89,9 +89,9 @@ class AskComments(Stage):
             )
         chunks = {id: chunk for id, chunk in chunks.items() if matches(where, chunk.payload())}
         turn = replace(turn, passages=_passages(quoted, chunks, collection.name))
-        return await self._said(turn, found, quoted, read.left_out, emit)
+        return await self._write_answer(turn, found, quoted, read.left_out, emit)
 
-    async def _said(
+    async def _write_answer(
         self,
         turn: Turn,
         found: CountedComments,

@@ -49,7 +49,7 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
         title,
         _blocks(path, chapters, max_bytes, pictures),
         metadata=flatten_values(facts) | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=pictures.notes,
         last_notes=pictures.last_notes,
     )

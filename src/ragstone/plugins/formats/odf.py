@@ -125,7 +125,7 @@ def parse_odf(path: Path, ending: str, max_bytes: int) -> Parsed:
         blocks,
         count,
         metadata | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, *tell_embedded(path, _embedded_objects(body))),
         last_notes=pictures.last_notes,
     )

@@ -143,7 +143,7 @@ class LocalEntityGraph:
         """The entities that a text names, by key."""
         runs = await asyncio.to_thread(_runs, text)
         keys = {run.key for run in runs}
-        known = await self.mentions.known(collection, readers, keys)
+        known = await self.mentions.filter_known(collection, readers, keys)
         held = [run for run in runs if run.key in known]
         whole = [item for item in held if not any(item.inside(other) for other in held)]
         asked = list(dict.fromkeys(item.key for item in whole))

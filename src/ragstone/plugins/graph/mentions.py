@@ -118,7 +118,7 @@ class SqlMentions:
 
         await self._database.keep(work)
 
-    async def known(
+    async def filter_known(
         self, collection: Collection, readers: Several[str], entities: Several[str]
     ) -> frozenset[str]:
         """Those of these entities that are named."""

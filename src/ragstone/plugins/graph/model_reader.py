@@ -130,7 +130,7 @@ class GraphModelReader:
             chunks = await self._chunks(collection, revision)
             rules = await self._rules(chunks)
             keys = {cache_key(rules, chunk) for chunk in chunks}
-            held = await self._readings.known(collection, keys)
+            held = await self._readings.find_readings(collection, keys)
             new = [item for item in chunks if cache_key(rules, item) not in held]
             passages, known = passages + len(new), known + len(chunks) - len(new)
             for some in _batches(new):
@@ -169,7 +169,7 @@ class GraphModelReader:
         chunks = await self._chunks(collection, revision)
         rules = await self._rules(chunks)
         keys = {chunk.chunk_index: cache_key(rules, chunk) for chunk in chunks}
-        held = await self._readings.known(collection, set(keys.values()))
+        held = await self._readings.find_readings(collection, set(keys.values()))
         known = [
             replace(held[key], revision=revision, chunk_index=number)
             for number, key in keys.items()

@@ -37,7 +37,9 @@ class SqlModelReadings:
         )
         return await self._database.read(lambda c: list(c.execute(missing).scalars()))
 
-    async def known(self, collection: Collection, keys: Several[str]) -> Mapping[str, ChunkReading]:
+    async def find_readings(
+        self, collection: Collection, keys: Several[str]
+    ) -> Mapping[str, ChunkReading]:
         """What was said of chunks of the collection that looked the same, by key."""
 
         def read(connection: Connection) -> dict[str, ChunkReading]:

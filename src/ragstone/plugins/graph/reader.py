@@ -179,7 +179,7 @@ class GraphReader:
         found = await asyncio.to_thread(communities, mentions, relations, audience)
         known: Mapping[str, EntityTheme] = {}
         if self._by_model:
-            known = await self._themes.known(collection, audience)
+            known = await self._themes.find_summarized(collection, audience)
         return [await self._sum_up_theme(collection, theme, known) for theme in found]
 
     async def _sum_up_theme(

@@ -76,7 +76,7 @@ class LocalGraph:
         """The key of what was asked for: spelt so, or nearly so."""
         own = entity_key(entity)
         names = principal.names
-        if own and await self._graph.mentions.known(collection, names, [own]):
+        if own and await self._graph.mentions.filter_known(collection, names, [own]):
             return own
         near = await self._graph.find_linked(collection, names, entity)
         if not near:

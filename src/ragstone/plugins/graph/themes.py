@@ -85,7 +85,9 @@ class SqlThemes:
 
         await self._database.keep(work)
 
-    async def known(self, collection: Collection, audience: str) -> Mapping[str, EntityTheme]:
+    async def find_summarized(
+        self, collection: Collection, audience: str
+    ) -> Mapping[str, EntityTheme]:
         """The themes of an audience that a chat model has summed up, by key."""
         mine = (
             *_collection_conditions(themes, collection),

@@ -53,7 +53,7 @@ class MongoHistory:
         }
         new = {**key, "usage": {**tokens, "type": "usage"}, **counted}
         added = {**{f"usage.{name}": amount for name, amount in tokens.items()}, **counted}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             await _add(self._types[ask.search_type], key, new, added)
             if turn.lists:
                 sure = answer.confidence if answer else None
@@ -72,7 +72,7 @@ class MongoHistory:
 
     async def report(self, tenant: str, days: int) -> Report:
         since = _date_filter(tenant, days)
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             dates = await self._sums(since, "date")
             used = await (await self._strategies.aggregate([since, _BY_STRATEGY])).to_list()
         return Report(
@@ -85,7 +85,7 @@ class MongoHistory:
         since = _date_filter(tenant, days)
         if user is not None:
             since["$match"]["user"] = user
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             return [Use(name, *sums) for name, sums in await self._sums(since, _NAMES[by])]
 
     async def _sums(self, which: Document, by: str) -> list[tuple[str, _Amounts]]:
@@ -104,7 +104,7 @@ class MongoHistory:
         if user_id is not None:
             whose["user_id"] = user_id
         days: set[str] = set()
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             for collection in self._types.values():
                 days.update([item["date"] async for item in collection.find(whose, {"date": 1})])
                 await collection.delete_many(whose)

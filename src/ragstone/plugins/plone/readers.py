@@ -39,7 +39,7 @@ def read_site_readers(item: Item, about: Summary, now: float) -> tuple[str, ...]
     told = stated_readers(item)
     if told is None:
         return None
-    return MANAGERS if about.hidden(now) and not add_on_fields(item) else names(told)
+    return MANAGERS if about.is_hidden(now) and not add_on_fields(item) else names(told)
 
 
 class Readers:
@@ -69,7 +69,7 @@ class Readers:
         for item in objects:
             if item.uid in public:
                 found[item.uid] = VISITORS
-            elif item.hidden(now) or self._client.is_visitor:
+            elif item.is_hidden(now) or self._client.is_visitor:
                 found[item.uid] = MANAGERS
             else:
                 closed.append(item)

@@ -23,7 +23,7 @@ class Summary:
     expires: float = 0.0
     folderish: bool = False
 
-    def hidden(self, now: float) -> bool:
+    def is_hidden(self, now: float) -> bool:
         """Whether it is not published yet, or has expired: searches leave it out but for those who
         see all of a site."""
         return self.effective > now or 0 < self.expires <= now

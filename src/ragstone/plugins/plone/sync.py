@@ -263,7 +263,7 @@ class PloneSync:
                 if about is None or about.uid != uid or self._path(about) != document.path:
                     return False
                 if public:
-                    return not about.hidden(time.time())
+                    return not about.is_hidden(time.time())
                 return _is_for(document, (await readers.of([about], set()))[uid])
 
         found = await asyncio.gather(*(there(uid) for uid in uids))

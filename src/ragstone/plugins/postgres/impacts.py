@@ -115,7 +115,9 @@ class Impact:
     def conditions(self, score: float) -> list[Impacts]:
         """What every chunk of at least `score` meets, most selective first."""
         found = [
-            made for left_out in self._left_out() if (made := self._condition(left_out, score))
+            made
+            for left_out in self._list_omissions()
+            if (made := self._condition(left_out, score))
         ]
         chosen: list[Impacts] = []
         for _, impacts in sorted(found, key=lambda item: item[0]):
@@ -125,7 +127,7 @@ class Impact:
         fitting = sum(size <= TOGETHER for size in sizes)
         return chosen[: min(CONDITIONS, max(1, fitting))]
 
-    def _left_out(self) -> Iterable[Sequence[int]]:
+    def _list_omissions(self) -> Iterable[Sequence[int]]:
         for number in range(4):
             yield from combinations(self._common[:COMMON], number)
         for number in range(4, min(len(self._common), 2 * COMMON)):

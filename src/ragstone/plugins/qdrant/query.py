@@ -38,7 +38,7 @@ def request(
             using=BM25,
             filter=condition,
             limit=limit,
-            with_payload=place.shown,
+            with_payload=place.payload_fields,
             params=models.SearchParams(idf=rarity) if rarity else None,
         )
     limit = candidate_count(search, limit)
@@ -47,7 +47,7 @@ def request(
         using=using,
         filter=condition,
         limit=limit,
-        with_payload=place.shown,
+        with_payload=place.payload_fields,
         params=params,
     )
 

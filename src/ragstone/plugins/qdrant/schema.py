@@ -72,7 +72,7 @@ class QdrantPlace:
         return {PART: self.part} if self.part else {}
 
     @property
-    def shown(self) -> list[str] | bool:
+    def payload_fields(self) -> list[str] | bool:
         """What of the payload says which chunk a point is."""
         return [CHUNK] if self.part else False
 

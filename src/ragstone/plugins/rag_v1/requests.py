@@ -206,17 +206,17 @@ class QueryRequest(_Search):
             question=self.query,
             principal=principal,
             collection=collection,
-            mode=self._said("mode"),
-            top_k=self._said("top_k"),
+            mode=self._get_field("mode"),
+            top_k=self._get_field("top_k"),
             **self.search_fields(None),
             room=self.conversation_id,
-            temperature=self._said("temperature"),
+            temperature=self._get_field("temperature"),
             id=id,
             profile="rag_v1",
             streams=streamed,
         )
 
-    def _said(self, name: str) -> Any:
+    def _get_field(self, name: str) -> Any:
         """A field that the request has; the settings' default is that of the profile."""
         return getattr(self, name) if name in self.model_fields_set else None
 

@@ -61,7 +61,7 @@ class Attempts:
         self._silent_until: float | None = None
 
     @property
-    def answered(self) -> bool:
+    def is_answering(self) -> bool:
         """Whether the last attempt had an answer; true before the first."""
         return self._silent_until is None
 
@@ -76,13 +76,13 @@ class Attempts:
         except (RedisError, OSError) as error:
             self._record_failure(error)
             return otherwise
-        if not self.answered:
+        if not self.is_answering:
             log.info("Redis at %s answers again.", self.where)
             self._silent_until = None
         return done
 
     def _record_failure(self, error: Exception) -> None:
-        if self.answered:
+        if self.is_answering:
             log.warning("Redis at %s does not answer; %s: %s", self.where, self._without, error)
         self._silent_until = self._clock() + self._rest
 

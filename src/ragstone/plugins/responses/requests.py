@@ -116,7 +116,7 @@ class ResponsesRequest(StrictBody):
         return given
 
     @property
-    def searching(self) -> FileSearchTool | None:
+    def search_tool(self) -> FileSearchTool | None:
         """The tool that names the documents."""
         return next((tool for tool in self.tools or () if isinstance(tool, FileSearchTool)), None)
 
@@ -173,7 +173,7 @@ class ResponsesRequest(StrictBody):
 
     def ask(self, fresh: str) -> Ask:
         """The question, with the response's id; raises InputError, UnknownModel."""
-        ask, search = self.chat().ask(""), self.searching
+        ask, search = self.chat().ask(""), self.search_tool
         room = None if ask.pictures else self.room(fresh)
         changes: Object = {"room": room, "id": response_id(room, uuid4().hex)}
         if search is not None:
@@ -182,7 +182,7 @@ class ResponsesRequest(StrictBody):
         return replace(ask, **changes)
 
     def _collection(self) -> str | None:
-        return self.searching.vector_store_ids[0] if self.searching else self.collection
+        return self.search_tool.vector_store_ids[0] if self.search_tool else self.collection
 
     def _choice(self, functions: bool) -> Any:
         """The choice among functions: that the documents are searched is always so."""

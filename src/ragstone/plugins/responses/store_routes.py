@@ -221,7 +221,7 @@ def _add_member_routes(routes: APIRouter, stores: Stores, members: Members) -> N
         state: State = None,
     ) -> Response:
         """The documents of a vector store that the caller may read, and what becomes one."""
-        await stores.known(caller, store)
+        await stores.find_store(caller, store)
         found = _in_state(await members.list_all(caller, store), state)
         return Json(page.cut(found))
 

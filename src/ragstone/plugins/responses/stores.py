@@ -72,11 +72,11 @@ class Stores:
 
     async def find(self, caller: Caller, name: str) -> Object:
         """One of them; raises UnknownCollection."""
-        store, summary = await self.known(caller, name)
+        store, summary = await self.find_store(caller, name)
         waiting = await self._members.count_waiting(caller.principal)
         return _store_json(name, store, summary, waiting.get(name, 0))
 
-    async def known(
+    async def find_store(
         self, caller: Caller, name: str
     ) -> tuple[VectorStore | None, CollectionSummary | None]:
         """What is said of a store, and its collection if there is one yet. Raises
@@ -89,7 +89,7 @@ class Stores:
 
     async def update(self, caller: Caller, name: str, changes: Object) -> Object:
         """Say something else of a store; raises UnknownCollection."""
-        store, _ = await self.known(caller, name)
+        store, _ = await self.find_store(caller, name)
         # Nobody kept when a collection was made that was never said to be a store.
         store = store or VectorStore(caller.principal.tenant, name, name, 0.0, 0.0)
         changed = replace(store, **changes, active_at=time.time())
@@ -98,7 +98,7 @@ class Stores:
 
     async def drop(self, caller: Caller, name: str) -> Object:
         """Delete a store with its documents, but not the files; raises UnknownCollection."""
-        _, summary = await self.known(caller, name)
+        _, summary = await self.find_store(caller, name)
         if summary is None:
             await VECTOR_STORES.of(self._service).drop(caller.principal, name)
         else:
@@ -121,7 +121,7 @@ class Stores:
 
     async def open(self, caller: Caller, name: str) -> None:
         """Note that a store is filled, so that it does not expire; raises UnknownCollection."""
-        store, _ = await self.known(caller, name)
+        store, _ = await self.find_store(caller, name)
         await self._touch(store)
 
     async def is_empty(self, caller: Caller, name: str) -> bool:

@@ -147,7 +147,7 @@ class Tables(Stage):
             document.chunks for document in documents
             if document.chunks and document.chunks[0].document_id == of
         )  # fmt: skip
-        return await self._said(turn, reply, chunks, emit)
+        return await self._write_answer(turn, reply, chunks, emit)
 
     async def _refuse(self, turn: Turn, emit: Emit, why: str) -> Step:
         """Refuse: what has to be computed over rows, none of them says."""
@@ -157,7 +157,9 @@ class Tables(Stage):
             await emit(Token(refusal))
         return Step(replace(turn, answer=answer), "refused", f"it has to be computed, but {why}")
 
-    async def _said(self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit) -> Step:
+    async def _write_answer(
+        self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit
+    ) -> Step:
         passages = list(turn.passages)
         name = turn.collection.name if turn.collection else ""
         numbers = []

@@ -50,9 +50,9 @@ class TableSandbox:
             "rows": MAX_ROWS,
         }
         async with self._places:
-            return _results(await self._said(task))
+            return _results(await self._run_task(task))
 
-    async def _said(self, task: Mapping[str, Any]) -> bytes:
+    async def _run_task(self, task: Mapping[str, Any]) -> bytes:
         """What a process says to a task; raises QueryRefused."""
         data = await asyncio.to_thread(lambda: json.dumps(task).encode())
         process = await asyncio.create_subprocess_exec(

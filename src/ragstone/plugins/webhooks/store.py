@@ -203,11 +203,11 @@ class SqlWebhooks:
     async def _write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` whole in a thread: a large collection may have changed."""
 
-        def locked(connection: Connection) -> T:
+        def run_locked(connection: Connection) -> T:
             lock_queue_now(connection)
             return work(connection)
 
-        return await self._database.keep(locked)
+        return await self._database.keep(run_locked)
 
 
 def open_store(parts: AdapterParts) -> SqlWebhooks:
