@@ -251,9 +251,7 @@ async def open_reader(settings: Settings) -> AsyncIterator[PairReader]:
     """The model that reads pairs of texts; raises ConfigError, ModelUnavailable
     for one that a setting names and that cannot be opened."""
     reader = await asyncio.to_thread(
-        open_configured_reader,
-        settings.reader,
-        NamedModels(settings.ragstone_data),
+        open_configured_reader, settings.reader, NamedModels(settings.ragstone_data)
     )
     try:
         yield reader
@@ -378,12 +376,7 @@ async def open(
             engine(configured.call_recipe, rooms=rooms, around=answering),
             pipeline,
             removal,
-            LocalJobs(
-                store,
-                adapters.catalog,
-                runner,
-                interceptor.admit if interceptor else None,
-            ),
+            LocalJobs(store, adapters.catalog, runner, interceptor.admit if interceptor else None),
             runner,
             embedders.usable,
             data,
@@ -412,12 +405,7 @@ def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | Non
     model = adapters.chat
     if not settings.ingest.captions or model is None or not model.profile.vision:
         return None
-    return CaptionMaker(
-        adapters.index,
-        adapters.catalog,
-        model,
-        adapters.templates,
-    )
+    return CaptionMaker(adapters.index, adapters.catalog, model, adapters.templates)
 
 
 async def _vocabulary_readers(settings: Settings, adapters: Adapters) -> list[VocabularyReader]:

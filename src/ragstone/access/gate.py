@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.secrets import PREFIX, digest, is_session, new_id, parse_session, sign_session
-from ragstone.core.caller import (
-    ANONYMOUS,
-    GUEST,
-    LOCAL,
-    LOCAL_USER,
-    OF_A_KEY,
-    OPERATOR,
-    Caller,
-)
+from ragstone.core.caller import ANONYMOUS, GUEST, LOCAL, LOCAL_USER, OF_A_KEY, OPERATOR, Caller
 from ragstone.core.clock import state_time
 from ragstone.core.errors import Unauthorized
 from ragstone.core.records import ApiKey, Person

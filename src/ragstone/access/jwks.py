@@ -33,10 +33,7 @@ async def fetch(
     takes too long or is too large."""
     content = b""
     try:
-        async with (
-            asyncio.timeout(FETCH_SECONDS),
-            http.stream(method, url, **request) as response,
-        ):
+        async with asyncio.timeout(FETCH_SECONDS), http.stream(method, url, **request) as response:
             async for piece in response.aiter_bytes():
                 content += piece
                 if len(content) > MAX_BYTES:

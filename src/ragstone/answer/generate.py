@@ -257,8 +257,7 @@ class Generate(Stage):
         "None where several models are named for it.",
     )
     varies: bool = Field(
-        False,
-        description="Whether at the temperature of the model's profile; else at most .2.",
+        False, description="Whether at the temperature of the model's profile; else at most .2."
     )
     stands_by: bool = Field(
         True, description="Whether another answers where the chat model cannot.", exclude=True

@@ -16,8 +16,7 @@ _PREAMBLE = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(
-    rf"\s*(?:(?:{_OPENINGS})[,，]? ?)?here(?:['’]s| is| are)\b[^\n.!?:：\[]*[:：]\s*",
-    re.IGNORECASE,
+    rf"\s*(?:(?:{_OPENINGS})[,，]? ?)?here(?:['’]s| is| are)\b[^\n.!?:：\[]*[:：]\s*", re.IGNORECASE
 )
 _MAY_ANNOUNCE = re.compile(
     rf"\s*(?:(?:{_OPENINGS})[,，]? ?)?here(?:['’]s| is| are)\b[^\n.!?:：\[]*", re.IGNORECASE

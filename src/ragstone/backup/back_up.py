@@ -324,11 +324,7 @@ class _Saving:
     have, `held`, nothing is written again. `last` says that everything was scanned."""
 
     def __init__(
-        self,
-        collection: Collection,
-        number: int,
-        then: _Then,
-        held: Digests | None,
+        self, collection: Collection, number: int, then: _Then, held: Digests | None
     ) -> None:
         self.collection = collection
         self.expected = then.chunks[collection.tenant, collection.id]

@@ -114,12 +114,7 @@ class Contextualize(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         history = load_history(
-            turn,
-            adapters,
-            emit,
-            turns=self.remembers,
-            since=self.since,
-            required=self.required,
+            turn, adapters, emit, turns=self.remembers, since=self.since, required=self.required
         )
         step = await run_part(self, "memory", turn, history, MEMORY_SECONDS, "closed")
         step = await self._step(step.turn, adapters)
@@ -286,12 +281,7 @@ async def _read_history(
     if not mine:
         return (), Provenance()
     said = await store.history(
-        here,
-        None if ask.one_session else ask.search_type,
-        ask.classes,
-        most,
-        since,
-        origins=mine,
+        here, None if ask.one_session else ask.search_type, ask.classes, most, since, origins=mine
     )
     return said, join_origins(mine)
 

@@ -9,15 +9,7 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 BlockKind = Literal[
-    "heading",
-    "paragraph",
-    "item",
-    "table",
-    "code",
-    "caption",
-    "admonition",
-    "quote",
-    "header",
+    "heading", "paragraph", "item", "table", "code", "caption", "admonition", "quote", "header"
 ]
 """`item` is one item of a list with its number or bullet, `header` the head of a mail or other
 facts about a document, `admonition` a paragraph of a note or warning."""

@@ -52,12 +52,7 @@ class Authenticate:
     route takes WebSockets, so none is opened.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        gate: Gate,
-        open_to_all: Collection[str],
-    ) -> None:
+    def __init__(self, app: ASGIApp, gate: Gate, open_to_all: Collection[str]) -> None:
         self._app = app
         self._gate = gate
         self._open = open_to_all

@@ -12,14 +12,7 @@ from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
 from ragstone.http import docs, local, ops, sign_in, web, widget
-from ragstone.http.admin import (
-    collections,
-    conversations,
-    jobs,
-    keys,
-    operations,
-    topics,
-)
+from ragstone.http.admin import collections, conversations, jobs, keys, operations, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.below import BelowPath, root_path

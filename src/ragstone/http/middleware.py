@@ -133,11 +133,7 @@ class OnlyFromHere:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        gate: Gate,
-        hosts: Sequence[str] = (),
-        origins: Sequence[str] = (),
+        self, app: ASGIApp, gate: Gate, hosts: Sequence[str] = (), origins: Sequence[str] = ()
     ) -> None:
         self._app = app
         self._gate = gate

@@ -13,9 +13,7 @@ _BEGINS = (Sources, Token, Thinking, Done, Failed)
 
 
 async def hold_opening(
-    events: AsyncGenerator[Event, None],
-    seconds: float = SECONDS,
-    in_stream: Collection[str] = (),
+    events: AsyncGenerator[Event, None], seconds: float = SECONDS, in_stream: Collection[str] = ()
 ) -> AsyncGenerator[Event, None]:
     """The same events, the first ones held until an answer begins, `seconds` have passed or all is
     over. What the question fails with by then is raised instead of being an event, but for errors

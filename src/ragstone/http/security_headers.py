@@ -27,10 +27,7 @@ class SecurityHeaders:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        policies: Mapping[str, str],
-        shared: Collection[str] = (),
+        self, app: ASGIApp, policies: Mapping[str, str], shared: Collection[str] = ()
     ) -> None:
         self._app = app
         self._policies = policies

@@ -22,12 +22,7 @@ class Transcript(Protocol):
 
     def encode_failure(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
         """How a stream that has begun says that it cannot go on, and what it has `used`."""
-        return {
-            "type": "error",
-            "content": error.message,
-            "code": error.code,
-            "retry": error.retry,
-        }
+        return {"type": "error", "content": error.message, "code": error.code, "retry": error.retry}
 
 
 async def stream_answer(

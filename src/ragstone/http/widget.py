@@ -106,10 +106,7 @@ def router(service: Service, rates: Rates, limit: int) -> APIRouter:
         key = await service.keys.widget(id)
         history = tuple(Message(message.role, message.text) for message in body.history)
         question = Ask(
-            body.question,
-            principal=caller.principal,
-            collection=_collection(key),
-            history=history,
+            body.question, principal=caller.principal, collection=_collection(key), history=history
         )
         return sse.EventStream(
             stream_answer(hold_opening(service.ask(question)), WidgetTranscript())

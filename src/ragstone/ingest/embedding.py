@@ -12,15 +12,7 @@ from contextlib import contextmanager
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.ports import (
-    Catalog,
-    ChunkIndex,
-    Embedder,
-    Embedders,
-    LateEmbedder,
-    Vectors,
-    in_bulk,
-)
+from ragstone.ports import Catalog, ChunkIndex, Embedder, Embedders, LateEmbedder, Vectors, in_bulk
 from ragstone.settings import IngestSettings
 
 BATCH, MIN_BATCH = 64, 8

@@ -85,10 +85,7 @@ class _WalkOptions:
 
 
 def discover(
-    paths: Sequence[Path],
-    *,
-    pictures: bool = True,
-    only: Sequence[Path] | None = None,
+    paths: Sequence[Path], *, pictures: bool = True, only: Sequence[Path] | None = None
 ) -> Iterator[Item]:
     """Walk the given files and folders lazily, each folder in sorted order.
 
@@ -181,8 +178,7 @@ def _read_given_file(
 ) -> FoundFile | RefusedFile:
     if is_description_file(given.name) and os.path.exists(root):
         return RefusedFile(
-            str(given),
-            WrongType(f"{given.name} describes other files. Ingest those instead."),
+            str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
         )
     if not {given.suffix.lower(), root.suffix.lower()} & set(how.endings):
         if not os.path.exists(root):

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ragstone.core.document import picture_id, picture_parts
-from ragstone.core.errors import (
-    ConfigError,
-    EmptyDocument,
-    UnreadableDocument,
-    WrongType,
-)
+from ragstone.core.errors import ConfigError, EmptyDocument, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import redraw
 from ragstone.ingest.formats.inline_text import read_typed_bullet, rewrite_block
@@ -95,12 +90,7 @@ def parse(
     around = _surroundings(path, folder)
     with _format_errors(path):
         known = FORMATS.get(_name(path))
-    recognition = Recognition(
-        settings.ocr,
-        settings.ocr_pages,
-        1 if sample else AHEAD,
-        noticed,
-    )
+    recognition = Recognition(settings.ocr, settings.ocr_pages, 1 if sample else AHEAD, noticed)
     CHOSEN.set(recognition)
     struck = StruckText()
     CURRENT.set(struck)

@@ -73,7 +73,7 @@ def _introduction(text: str) -> str:
 
 _FIGURE = re.compile(
     r"(?:Figure|Fig\.?|Illustration|Image|Photo|Abbildung|Abb\.?|Bild|Figura|Ilustraci[oó]n"
-    r"|Рис\.?|Рисунок|图|圖|図)\s?\d",
+    r"|Рис\.?|Рисунок|图|圖|図)\s?\d"
 )
 _MAX_CAPTION_CHARS = 400
 

@@ -28,12 +28,7 @@ from ragstone.core.turn import Ask
 from ragstone.ingest import changes, document_changes, file_threads, readers, uploads
 from ragstone.ingest.batch_writer import BatchWriter, Done
 from ragstone.ingest.captions import CaptionMaker
-from ragstone.ingest.comparison import (
-    ChangedFile,
-    FileComparison,
-    is_kept,
-    is_textless_picture,
-)
+from ragstone.ingest.comparison import ChangedFile, FileComparison, is_kept, is_textless_picture
 from ragstone.ingest.document_changes import DocumentChanges
 from ragstone.ingest.embedding import (
     Leaves,

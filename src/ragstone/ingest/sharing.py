@@ -96,11 +96,7 @@ class ReadOutcome:
 def file_request(changed: ChangedFile) -> dict[str, Any]:
     """A file as the request of a part names it."""
     item = changed.item
-    return {
-        "source": item.place,
-        "root": str(item.root),
-        "document": wire.dump(changed.document),
-    }
+    return {"source": item.place, "root": str(item.root), "document": wire.dump(changed.document)}
 
 
 def parse_file_request(file: Mapping[str, Any], known: Document | None = None) -> ChangedFile:

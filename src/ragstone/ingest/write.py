@@ -319,11 +319,7 @@ class Writer:
         return len(told)
 
     async def sample(
-        self,
-        file: Path,
-        size: int,
-        heavy: Callable[[], None] = lambda: None,
-        owner: Owner = NOBODY,
+        self, file: Path, size: int, heavy: Callable[[], None] = lambda: None, owner: Owner = NOBODY
     ) -> str:
         """The beginning of the text of a file of so many bytes; raises DocumentError."""
         return await self._processes.read_beginning(file, size, SAMPLE_CHARS, heavy, owner)

@@ -237,11 +237,7 @@ def _read_scale(
 
 
 def _add_lesser_scales(
-    tokens: list[re.Match[str]],
-    position: int,
-    values: frozenset[float],
-    end: int,
-    scale: float,
+    tokens: list[re.Match[str]], position: int, values: frozenset[float], end: int, scale: float
 ) -> tuple[frozenset[float], int, int]:
     """The number with what follows at once in a lesser scale: 1億2000万 is 120 million."""
     while (

@@ -34,13 +34,7 @@ from ragstone.core.errors import (
 from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
 from ragstone.local.keys import FRESH, MOST_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
-from ragstone.ports import (
-    CollectionNames,
-    PeopleStore,
-    PersonToken,
-    StoredPerson,
-    TokenKind,
-)
+from ragstone.ports import CollectionNames, PeopleStore, PersonToken, StoredPerson, TokenKind
 from ragstone.ports.directories import Directory, DirectoryEntry
 from ragstone.service.people import (
     INVITATION_DAYS,

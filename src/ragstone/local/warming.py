@@ -69,10 +69,7 @@ def _load_tables() -> None:
 
 async def _ask(adapters: Adapters, recipe: Recipe, collection: Collection) -> None:
     ask = Ask(
-        QUESTION,
-        principal=Principal(collection.tenant),
-        collection=collection.name,
-        cache=False,
+        QUESTION, principal=Principal(collection.tenant), collection=collection.name, cache=False
     )
     tailless = Recipe(recipe.stages)
     async with contextlib.aclosing(Engine(adapters, {ask.level: tailless})) as engine:

@@ -109,11 +109,7 @@ class ChatModel:
     """
 
     def __init__(
-        self,
-        settings: LlmSettings,
-        section: str = "LLM",
-        standby: bool = False,
-        parallel: int = 0,
+        self, settings: LlmSettings, section: str = "LLM", standby: bool = False, parallel: int = 0
     ) -> None:
         settings = add_address(settings)
         self.name = settings.model or "default"

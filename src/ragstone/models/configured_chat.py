@@ -13,13 +13,7 @@ from ragstone.core.clock import TIME_LIMITS
 from ragstone.core.errors import ConfigError, ModelUnavailable, Unavailable
 from ragstone.core.records import ModelCheck
 from ragstone.core.turn import Ask, Passage
-from ragstone.ports import (
-    Answerer,
-    Completer,
-    Conversing,
-    Profile,
-    Said,
-)
+from ragstone.ports import Answerer, Completer, Conversing, Profile, Said
 from ragstone.registry import Extension, Registry
 from ragstone.settings import LlmSettings, Settings, StandbySettings
 

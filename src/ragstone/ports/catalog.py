@@ -184,11 +184,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def ids(
-        self,
-        tenant: str,
-        collection: str,
-        readers: Several[str] | None,
-        named: str | None = None,
+        self, tenant: str, collection: str, readers: Several[str] | None, named: str | None = None
     ) -> list[str]:
         """The documents of a collection that are allowed to one of `readers`, None for whoever may
         read them, by path: all, or the one with this id or path and those below it."""
@@ -321,10 +317,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def give_readers(
-        self,
-        document_ids: Sequence[str],
-        own: tuple[str, ...] | None = None,
-        fixed: bool = False,
+        self, document_ids: Sequence[str], own: tuple[str, ...] | None = None, fixed: bool = False
     ) -> None:
         """Give documents readers of their own, `fixed` for those that an administrator set; none
         for those of folder and collection. Without `own` they are resolved anew. In the same

@@ -34,11 +34,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         late_weight=LATE_WEIGHT,
     )
     enhanced = replace(
-        standard,
-        top_k=2 * rag.top_k,
-        reranked=2 * RERANKED,
-        neighbours=1,
-        edges=True,
+        standard, top_k=2 * rag.top_k, reranked=2 * RERANKED, neighbours=1, edges=True
     )
     return {
         "basic": replace(

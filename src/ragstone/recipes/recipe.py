@@ -67,14 +67,7 @@ structured writes JSON, which is not recalled, and is checked by the field."""
 Names = tuple[str, ...]
 
 
-EACH: Mapping[str, Names] = {
-    "search_subqueries": (
-        "retrieve",
-        "rerank",
-        "deduplicate",
-        "expand",
-    )
-}
+EACH: Mapping[str, Names] = {"search_subqueries": ("retrieve", "rerank", "deduplicate", "expand")}
 """What finds the passages of one question."""
 
 
@@ -91,22 +84,9 @@ class Form:
 
 
 ASKED: Names = ("contextualize", "guard")
-UNDERSTOOD: Names = (
-    "classify",
-    "correct",
-    "recall",
-    "route",
-    "rewrite",
-)
+UNDERSTOOD: Names = ("classify", "correct", "recall", "route", "rewrite")
 FOUND: Names = ("search_subqueries", *EACH["search_subqueries"])
-ANSWERED: Names = (
-    "tell_unread",
-    "assemble",
-    "generate",
-    "cite",
-    "check",
-    "score",
-)
+ANSWERED: Names = ("tell_unread", "assemble", "generate", "cite", "check", "score")
 KEPT: Names = ("persist",)
 
 SEARCHED: Mapping[str, Mapping[str, Any]] = {
@@ -136,10 +116,7 @@ FORMS: Mapping[Variant, Form] = {
     "judged": Form(
         (*ASKED, *UNDERSTOOD, "rounds"),
         KEPT,
-        inner={
-            "rounds": (*FOUND, "grade_passages", *ANSWERED),
-            "grade_passages": FOUND,
-        },
+        inner={"rounds": (*FOUND, "grade_passages", *ANSWERED), "grade_passages": FOUND},
         # Nothing leaves before the best answer is known.
         options={"generate": {"holds": True}, "tell_unread": {"holds": True}},
     ),
@@ -167,12 +144,7 @@ FORMS: Mapping[Variant, Form] = {
     # what tools give is not a document's text, by which it could be foreseen that there is no
     # answer.
     "tools": Form(
-        (
-            *ASKED,
-            *(name for name in UNDERSTOOD if name != "recall"),
-            *FOUND,
-            *ANSWERED,
-        ),
+        (*ASKED, *(name for name in UNDERSTOOD if name != "recall"), *FOUND, *ANSWERED),
         KEPT,
         options={"generate": {"spares": False}, "tell_unread": {"answers": False}},
     ),
@@ -190,10 +162,7 @@ FORMS: Mapping[Variant, Form] = {
             "score",
         ),
         KEPT,
-        options={
-            "classify": {"answers": False},
-            "assemble": WITHOUT_FORM,
-        },
+        options={"classify": {"answers": False}, "assemble": WITHOUT_FORM},
     ),
 }
 
@@ -306,11 +275,7 @@ def _understanding_stages(settings: Settings, level: Level, since: float) -> Ite
         yield Correct()
     if settings.cache.enabled:
         yield _recall(settings, level)
-    yield Route(
-        plan=plans(settings)[level],
-        asks_model="complexity" in decides,
-        mode=rag.mode,
-    )
+    yield Route(plan=plans(settings)[level], asks_model="complexity" in decides, mode=rag.mode)
     yield Rewrite(
         expands=rag.query_expansion_enabled,
         imagines=rag.hyde_enabled,
@@ -393,8 +358,4 @@ def _recall(settings: Settings, level: Level) -> Recall:
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     own = settings.cache
-    return Recall(
-        recipe=recipe,
-        answers=True,
-        mode=own.threshold_mode,
-    )
+    return Recall(recipe=recipe, answers=True, mode=own.threshold_mode)

@@ -53,13 +53,7 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
 }
 """Sections and single settings that can change at run time, and for whom."""
 
-AT_START = frozenset(
-    {
-        "ensemble.models",
-        "self_rag.evaluation_model",
-        "conversation.url",
-    }
-)
+AT_START = frozenset({"ensemble.models", "self_rag.evaluation_model", "conversation.url"})
 """Settings of these sections that are read at the start all the same."""
 
 REQUEST = frozenset(

@@ -45,12 +45,7 @@ def stitch_neighbours(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
             break
         wide = merge_chunks(chunk, wide)
     return replace(
-        around,
-        text=wide.text,
-        start=wide.start,
-        end=wide.end,
-        page=wide.page,
-        layout=wide.layout,
+        around, text=wide.text, start=wide.start, end=wide.end, page=wide.page, layout=wide.layout
     )
 
 

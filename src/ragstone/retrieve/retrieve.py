@@ -72,9 +72,7 @@ class ListFusion:
             reason += f"; {len(foreign)} in another language, meaning {share:g}"
         hits = sorted(self._hits(turn, scores), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
-            replace(turn, hits=tuple(hits)),
-            f"{len(hits)} of {len(turn.chunks)} candidates",
-            reason,
+            replace(turn, hits=tuple(hits)), f"{len(hits)} of {len(turn.chunks)} candidates", reason
         )
 
     def _hits(self, turn: Turn, scores: Mapping[str, float]) -> Iterable[Hit]:
@@ -186,8 +184,7 @@ class Retrieve(Stage):
                 ask.principal.names,
             )
             found, unready = await asyncio.gather(
-                _candidates(search, turn.queries),
-                _unready(turn, collection, adapters),
+                _candidates(search, turn.queries), _unready(turn, collection, adapters)
             )
         if unready and unready not in turn.notes:
             await emit(Note(self.name, unready))

@@ -24,11 +24,7 @@ MADE_OF_PARTS = {
 """No settings by themselves: `providers.whole` makes these of them."""
 
 
-FORMER_STAGES = {
-    "act": "tool_agent",
-    "appraise": "grade_passages",
-    "grade": "deduplicate",
-}
+FORMER_STAGES = {"act": "tool_agent", "appraise": "grade_passages", "grade": "deduplicate"}
 """Stages that had another name in version 0.1: their options are still found by it."""
 
 

@@ -92,8 +92,7 @@ class LlmSettings(StandbySettings):
         None, ge=512, description="The context window in tokens; by the model's profile."
     )
     profiles: str = Field(
-        "",
-        description="Profiles of models by name, as JSON or a JSON file; see docs/models.md.",
+        "", description="Profiles of models by name, as JSON or a JSON file; see docs/models.md."
     )
     vision: bool | None = Field(
         None, description="Whether the model can look at pictures; by the model's profile."

@@ -18,11 +18,7 @@ from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.lists import candidate_text, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpt_sentences, summary
-from ragstone.answer.extractive.unit_ranking import (
-    RankedUnit,
-    passage_units,
-    rank_units,
-)
+from ragstone.answer.extractive.unit_ranking import RankedUnit, passage_units, rank_units
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import (

@@ -19,11 +19,7 @@ class TokenCloseness:
     """For collections whose embedder gives token vectors."""
 
     def __init__(
-        self,
-        catalog: Catalog,
-        tokens: HeldTokens,
-        embedders: Embedders,
-        rarity: SampledRarity,
+        self, catalog: Catalog, tokens: HeldTokens, embedders: Embedders, rarity: SampledRarity
     ) -> None:
         self._catalog = catalog
         self._tokens = tokens

@@ -9,11 +9,7 @@ answers is seen when each is read by itself.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragstone.answer.extractive.unit_ranking import (
-    SAME_QUESTION,
-    RankedUnit,
-    UnitReading,
-)
+from ragstone.answer.extractive.unit_ranking import SAME_QUESTION, RankedUnit, UnitReading
 from ragstone.core.answer import log_odds
 from ragstone.core.document import find_missing_lead
 from ragstone.core.turn import Passage
@@ -112,10 +108,7 @@ async def whether(question: str, unit: RankedUnit, reader: PairReader) -> str:
         replace(_pair(f"{question} {word}", unit.passage, part), question=False) for word in words
     ]
     yes, no = await reader.read(pairs)
-    for word, said, other, clear in (
-        (words[0], yes, no, CLEAR_YES),
-        (words[1], no, yes, CLEAR_NO),
-    ):
+    for word, said, other, clear in ((words[0], yes, no, CLEAR_YES), (words[1], no, yes, CLEAR_NO)):
         if said.readable and (said.supported + other.contradicted) / 2 >= clear:
             return word
     return ""

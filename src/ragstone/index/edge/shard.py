@@ -367,10 +367,7 @@ def count_optimized_points(path: Path) -> int:
 
 
 def points(
-    chunks: Sequence[Chunk],
-    vectors: Vectors | None,
-    bm25: Bm25Encoder,
-    late: Vectors | None = None,
+    chunks: Sequence[Chunk], vectors: Vectors | None, bm25: Bm25Encoder, late: Vectors | None = None
 ) -> list[edge.Point]:
     """Chunks as points: the sparse vector always, the dense one and that of late interaction where
     there are some."""

@@ -31,9 +31,7 @@ from ragstone.ingest.formats.html_text import (
     verbatim_text,
     write_out,
 )
-from ragstone.ingest.formats.inline_text import (
-    strip_marks,
-)
+from ragstone.ingest.formats.inline_text import strip_marks
 from ragstone.ingest.formats.metadata import flatten_values, page_metadata
 from ragstone.ingest.formats.numbering import format_number
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures

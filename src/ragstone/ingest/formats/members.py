@@ -79,12 +79,7 @@ def member_blocks(
 
 
 def read_member_blocks(
-    name: str,
-    write: Callable[[BinaryIO], None],
-    max_bytes: int,
-    left_out: LeftOut,
-    *,
-    depth: int,
+    name: str, write: Callable[[BinaryIO], None], max_bytes: int, left_out: LeftOut, *, depth: int
 ) -> Iterator[Block]:
     """The blocks of a file that `write` makes, as its parser gives them; raises a DocumentError."""
     ending = PurePosixPath(name).suffix.lower()

@@ -414,9 +414,7 @@ def _head(
 
 
 def _is_form(
-    table: Sequence[Sequence[str]],
-    first: Sequence[_Span],
-    texts: dict[_Span, list[PageLine]],
+    table: Sequence[Sequence[str]], first: Sequence[_Span], texts: dict[_Span, list[PageLine]]
 ) -> bool:
     """Whether there are two columns, and the first row's label is bold, its value not."""
     bold = [all(line.bold for line in texts[span]) for span in first]

@@ -143,7 +143,7 @@ _NOTE = r"(?:\s?\(?[*†‡]+\)?|\s?\((?:\d{1,2}|[a-z])\)|[⁰¹²³⁴-⁹])*"
 _VALUE = re.compile(
     rf"(?:{_NUMBER}(?:\s?{_NUMBER})?{_AFTER}{_NOTE}"
     rf"|{_CURRENCY}?\s*\(?(?:[-–—−]|--)\)?\s?%?{_NOTE}"
-    r"|n/?a|N/?A|n/?m|N/?M|nil|\*+)",
+    r"|n/?a|N/?A|n/?m|N/?M|nil|\*+)"
 )
 _PREFIX = re.compile(rf"(?:\(?{_SIGN}?{_CURRENCY}\s*\(?{_SIGN}?|\()", re.IGNORECASE)
 _SUFFIX = re.compile(r"[)%*†‡⁰¹²³⁴-⁹]+|\((?:\d{1,2}|[a-z])\)[,;]?|\)\s?%")

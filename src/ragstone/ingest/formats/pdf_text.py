@@ -14,11 +14,7 @@ from ragstone.core.document import Box
 from ragstone.ingest.formats.inline_text import raise_text
 from ragstone.ingest.formats.pdf_accents import join_accents
 from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, find_ligatures, read_codes
-from ragstone.ingest.formats.pdf_direction import (
-    Character,
-    order_leftward_lines,
-    read_leftward,
-)
+from ragstone.ingest.formats.pdf_direction import Character, order_leftward_lines, read_leftward
 from ragstone.ingest.formats.pdf_lines import (
     BULLETS,
     HYPHEN,
@@ -323,11 +319,7 @@ _TEXT_SIZE = 11.0
 """Points of the text in a field that is higher: PDFium does not tell its size."""
 
 _BOXES = (_C.FPDF_FORMFIELD_CHECKBOX, _C.FPDF_FORMFIELD_RADIOBUTTON)
-_TEXTS = (
-    _C.FPDF_FORMFIELD_TEXTFIELD,
-    _C.FPDF_FORMFIELD_COMBOBOX,
-    _C.FPDF_FORMFIELD_LISTBOX,
-)
+_TEXTS = (_C.FPDF_FORMFIELD_TEXTFIELD, _C.FPDF_FORMFIELD_COMBOBOX, _C.FPDF_FORMFIELD_LISTBOX)
 
 
 def insert_fields(lines: list[PageLine], page: Any, frame: Frame) -> list[PageLine]:

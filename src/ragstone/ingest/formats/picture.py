@@ -106,11 +106,7 @@ def _resolution(image: Any) -> float:
 
 def _format(media_type: str, kind: str, magic: bytes) -> Format:
     return Format(
-        media_type,
-        partial(parse_picture, kind),
-        magic=magic,
-        picture=whole_file,
-        drawn=draw_page,
+        media_type, partial(parse_picture, kind), magic=magic, picture=whole_file, drawn=draw_page
     )
 
 

@@ -395,6 +395,5 @@ PPTX = Format(
 )
 PPTM = replace(PPTX, media_type="application/vnd.ms-powerpoint.presentation.macroEnabled.12")
 PPSX = replace(
-    PPTX,
-    media_type="application/vnd.openxmlformats-officedocument.presentationml.slideshow",
+    PPTX, media_type="application/vnd.openxmlformats-officedocument.presentationml.slideshow"
 )

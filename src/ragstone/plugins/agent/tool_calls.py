@@ -138,11 +138,7 @@ class ToolCalls:
         """Call a tool of our own, within its time."""
         name = tool.tool.name
         context = ToolContext(
-            self._turn,
-            self._adapters,
-            self._search,
-            self.gathered.chunks,
-            self._most_chars,
+            self._turn, self._adapters, self._search, self.gathered.chunks, self._most_chars
         )
         try:
             async with asyncio.timeout(self._seconds):

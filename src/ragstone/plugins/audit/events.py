@@ -219,9 +219,7 @@ def make_event(
     own_names = {("user", user["name"]), ("user", principal.user if caller.operator else "")}
     about = [pair for pair in dict.fromkeys(names) if pair not in own_names]
     uid, activity = API_ACTIVITY, CREATE if operation in CREATIONS else ACTIVITIES[kind]
-    own: dict[str, Any] = {
-        "resources": [{"type": type, "name": value} for type, value in about],
-    }
+    own: dict[str, Any] = {"resources": [{"type": type, "name": value} for type, value in about]}
     if kind in ("sign-in", "sign-out"):
         uid, own = AUTHENTICATION, {"user": user, "service": {"name": "Ragstone"}}
     elif operation in ACCOUNT_ACTIVITIES:

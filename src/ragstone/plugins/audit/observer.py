@@ -135,12 +135,7 @@ class OperationRecorder:
             caller, principal = self._find_signer(arguments.get("given"), result)
             if result and not result.secret:
                 detail = CODE_NEEDED
-        who = Subject(
-            caller,
-            principal,
-            request.address if request else "",
-            CURRENT.get().request,
-        )
+        who = Subject(caller, principal, request.address if request else "", CURRENT.get().request)
         await self._trail.write(make_event(kind, operation.name, who, outcome, detail, names))
 
     def _find_signer(

@@ -118,11 +118,7 @@ class Conversation(Transcript):
 
 def refusal_body(message: str, detail: str) -> Json:
     """The body of a request that is not answered at all."""
-    return {
-        "type": "error",
-        "content": f"A server error occurred: {message}",
-        "detail": detail,
-    }
+    return {"type": "error", "content": f"A server error occurred: {message}", "detail": detail}
 
 
 def _is_reported(traced: StageTrace) -> bool:

@@ -174,10 +174,7 @@ def _span(said: Mapping[str, str]) -> tuple[date, date] | None:
         return (
             (date(year, month, 1), _end(year, month))
             if month
-            else (
-                date(year, 1, 1),
-                date(year, 12, 31),
-            )
+            else (date(year, 1, 1), date(year, 12, 31))
         )
     except ValueError:
         return None

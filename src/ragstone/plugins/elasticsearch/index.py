@@ -74,12 +74,7 @@ class ElasticsearchIndex:
     searches_late = True
 
     def __init__(
-        self,
-        url: str,
-        api_key: str,
-        timeout: float,
-        *,
-        options: ElasticsearchOptions = USUAL,
+        self, url: str, api_key: str, timeout: float, *, options: ElasticsearchOptions = USUAL
     ) -> None:
         self._server = Server(url, api_key, timeout, options.further_tries)
         self._options = options

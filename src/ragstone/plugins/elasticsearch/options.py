@@ -7,11 +7,7 @@ from pydantic import Field
 from ragstone.index.options import ClusterOptions, Quantization
 from ragstone.settings.section import Seconds
 
-TYPES: dict[Quantization, str] = {
-    "none": "hnsw",
-    "int8": "int8_hnsw",
-    "binary": "bbq_hnsw",
-}
+TYPES: dict[Quantization, str] = {"none": "hnsw", "int8": "int8_hnsw", "binary": "bbq_hnsw"}
 """How vectors are indexed; the last keeps a bit of each number."""
 
 OVERSAMPLING: dict[Quantization, float] = {"int8": 2.0, "binary": 3.0}

@@ -85,11 +85,7 @@ class LocalEvaluation:
         return replace(found, collection=name)
 
     async def put_set(
-        self,
-        principal: Principal,
-        collection: str,
-        name: str,
-        questions: Sequence[SetQuestion],
+        self, principal: Principal, collection: str, name: str, questions: Sequence[SetQuestion]
     ) -> QuestionSet:
         check_known()
         kept = reading.check_questions(questions)

@@ -26,8 +26,7 @@ LARGEST = 20_000_000
 def run_(
     context: Context,
     file: Annotated[
-        Path,
-        typer.Argument(help="JSON lines, a JSON list, CSV, or a question in each line."),
+        Path, typer.Argument(help="JSON lines, a JSON list, CSV, or a question in each line.")
     ],
     collection: opt.Collection = "default",
     setting: Annotated[

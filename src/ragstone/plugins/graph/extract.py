@@ -136,10 +136,7 @@ class _Found:
         self._same: dict[str, str] = {}
 
     def add(
-        self,
-        kind: EntityKind,
-        named: Iterable[str],
-        fits: Callable[[str], bool] = lambda _: True,
+        self, kind: EntityKind, named: Iterable[str], fits: Callable[[str], bool] = lambda _: True
     ) -> None:
         """Take over names of a kind; those that `fits` refuses are left out."""
         for name in named:

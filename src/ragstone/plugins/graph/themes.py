@@ -143,8 +143,7 @@ def _collection_conditions(
 def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Select[Any]:
     """The themes of which every document answers, and may be read."""
     live = theme_revisions.join(
-        revisions,
-        and_(theme_revisions.c.revision == revisions.c.name, revisions.c.state == "live"),
+        revisions, and_(theme_revisions.c.revision == revisions.c.name, revisions.c.state == "live")
     ).join(documents, revisions.c.document_id == documents.c.id)
     counted = select(theme_revisions.c.theme, func.count().label("there")).select_from(live)
     if readable is not None:

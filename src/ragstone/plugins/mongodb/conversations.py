@@ -72,10 +72,7 @@ class MongoConversations:
         since: float = 0.0,
         origins: Sequence[str] | None = None,
     ) -> list[Message]:
-        wanted: Document = {
-            **_room_fields(conversation),
-            "is_error": False,
-        }
+        wanted: Document = {**_room_fields(conversation), "is_error": False}
         if search_type:
             wanted["search_type"] = search_type
         if since:

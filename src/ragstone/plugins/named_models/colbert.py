@@ -257,10 +257,7 @@ def _output(layout: ModelLayout, tried: ModelRun, width: int) -> str:
         has = tried.outputs[found[0]].shape[2]
         others = sorted(
             path.relative_to(layout.place.folder).as_posix()
-            for path in (
-                *layout.place.folder.glob("*.onnx"),
-                *layout.place.folder.glob("*/*.onnx"),
-            )
+            for path in (*layout.place.folder.glob("*.onnx"), *layout.place.folder.glob("*/*.onnx"))
             if path != layout.place.path
         )
         names = f" There are also {', '.join(others)}." if others else ""

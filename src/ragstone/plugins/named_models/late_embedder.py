@@ -118,8 +118,7 @@ class ColbertEmbedder:
 
     async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
         vectors, tokens = await asyncio.gather(
-            self.base.embed_passages(texts),
-            self._colbert.call(self._colbert.model.passages, texts),
+            self.base.embed_passages(texts), self._colbert.call(self._colbert.model.passages, texts)
         )
         return vectors, tokens
 
@@ -127,8 +126,7 @@ class ColbertEmbedder:
         if text in self._recent:
             return self._recent[text]
         vectors, tokens = await asyncio.gather(
-            self.base.embed_queries([text]),
-            self._colbert.call(self._colbert.model.question, text),
+            self.base.embed_queries([text]), self._colbert.call(self._colbert.model.question, text)
         )
         encoded = EncodedQuestion(vectors[0], tokens)
         while len(self._recent) >= RECENT:

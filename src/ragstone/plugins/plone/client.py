@@ -306,10 +306,7 @@ class PloneClient:
         return {"authorization": f"Bearer {self._token}"} if self._token else {}
 
     async def _log_in(self) -> str:
-        body = {
-            "login": self._settings.login,
-            "password": self._settings.password,
-        }
+        body = {"login": self._settings.login, "password": self._settings.password}
         response = await self._try_request(
             "POST", f"{self.site}/@login", self._visitor, {}, {}, body
         )

@@ -304,11 +304,7 @@ def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> Non
 
 
 def _add_signed(
-    routes: APIRouter,
-    site: PloneSite,
-    questions: Questions,
-    service: Service,
-    settings: Settings,
+    routes: APIRouter, site: PloneSite, questions: Questions, service: Service, settings: Settings
 ) -> None:
     """What the add-on in the site calls, with the signature of content events."""
     calls = VisitorCalls(service, settings, questions, site)

@@ -58,10 +58,6 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[RagstoneError], str], ...] = (
         StateUnavailable,
         "The database {} took longer than a statement may. Try again.",
     ),
-    (
-        ("40001", "40P01"),
-        StateUnavailable,
-        "The database {} had two changes at once. Try again.",
-    ),
+    (("40001", "40P01"), StateUnavailable, "The database {} had two changes at once. Try again."),
 )
 """SQLSTATE codes; while a connection is being made there are only the server's words."""

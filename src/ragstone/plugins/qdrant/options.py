@@ -128,10 +128,7 @@ class QdrantOptions(ClusterOptions):
         }
         links = {
             name: wanted
-            for name, wanted in (
-                ("m", self.hnsw_m),
-                ("ef_construct", self.hnsw_ef_construction),
-            )
+            for name, wanted in (("m", self.hnsw_m), ("ef_construct", self.hnsw_ef_construction))
             if wanted is not None and wanted != getattr(graph, name)
         }
         vectors = self._vector_changes(held.vectors if isinstance(held.vectors, dict) else {})

@@ -131,11 +131,7 @@ def _analysis(turn: Turn) -> Object:
         strategy = "DIRECT"
     else:
         strategy = "HYBRID"
-    return {
-        "query_type": query_type,
-        "complexity": analysis.complexity,
-        "strategy_used": strategy,
-    }
+    return {"query_type": query_type, "complexity": analysis.complexity, "strategy_used": strategy}
 
 
 def _quality(turn: Turn) -> Object:

@@ -30,10 +30,7 @@ def redis_client(url: str) -> Any:
     """
     try:
         return Redis.from_url(
-            url,
-            socket_timeout=SECONDS,
-            socket_connect_timeout=SECONDS,
-            retry=Retry(NoBackoff(), 0),
+            url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=Retry(NoBackoff(), 0)
         )
     except ValueError as error:
         raise ConfigError(f"CACHE__URL is not an address of a Redis: {error}.") from error

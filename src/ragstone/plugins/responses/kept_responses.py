@@ -97,11 +97,7 @@ def add_response_routes(routes: APIRouter, kept: KeptResponses, server: ServerSe
         raise InputError("Only a response in the background can be cancelled, and there are none.")
 
     @routes.get(f"{place}/input_items", **options("reader", shapes.ItemList))
-    async def list_input_items(
-        id: str,
-        caller: Who,
-        page: Page,
-    ) -> Response:
+    async def list_input_items(id: str, caller: Who, page: Page) -> Response:
         """What a response answers: the question that is kept of its input."""
         turn, _ = await kept.find(caller, id)
         item: Object = {

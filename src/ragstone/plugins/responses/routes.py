@@ -52,11 +52,7 @@ def router(parts: DialectParts) -> APIRouter:
 
 
 def _add_responses(
-    routes: APIRouter,
-    service: Service,
-    server: ServerSettings,
-    stores: Stores,
-    kept: KeptResponses,
+    routes: APIRouter, service: Service, server: ServerSettings, stores: Stores, kept: KeptResponses
 ) -> None:
     @routes.post(
         "/responses",

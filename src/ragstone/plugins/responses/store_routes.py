@@ -163,10 +163,7 @@ def add_store_routes(routes: APIRouter, stores: Stores, members: Members) -> Non
 
 def _add_routes(routes: APIRouter, stores: Stores) -> None:
     @routes.get("/vector_stores", **options("reader", shapes.VectorStoreList))
-    async def list_vector_stores(
-        caller: Who,
-        page: Page,
-    ) -> Response:
+    async def list_vector_stores(caller: Who, page: Page) -> Response:
         """The collections that the credential reaches, as vector stores."""
         return Json(page.cut(await stores.list_all(caller)))
 
@@ -215,10 +212,7 @@ def _add_member_routes(routes: APIRouter, stores: Stores, members: Members) -> N
 
     @routes.get(place, **options("reader", shapes.VectorStoreFileList))
     async def list_vector_store_files(
-        store: Id,
-        caller: Who,
-        page: Page,
-        state: State = None,
+        store: Id, caller: Who, page: Page, state: State = None
     ) -> Response:
         """The documents of a vector store that the caller may read, and what becomes one."""
         await stores.find_store(caller, store)
@@ -261,11 +255,7 @@ def _add_batch_routes(routes: APIRouter, stores: Stores, members: Members) -> No
 
     @routes.get(f"{place}/{{batch}}/files", **options("reader", shapes.VectorStoreFileList))
     async def list_files_of_batch(
-        store: Id,
-        batch: Id,
-        caller: Who,
-        page: Page,
-        state: State = None,
+        store: Id, batch: Id, caller: Who, page: Page, state: State = None
     ) -> Response:
         """The files of a batch."""
         found = _in_state(await members.list_all(caller, store, batch), state)

@@ -12,12 +12,7 @@ from typing import Any, Protocol
 
 import httpx2
 
-from ragstone.core.errors import (
-    IndexUnavailable,
-    InvalidFilter,
-    RetrievalUnavailable,
-    Unavailable,
-)
+from ragstone.core.errors import IndexUnavailable, InvalidFilter, RetrievalUnavailable, Unavailable
 from ragstone.core.filters import METADATA, And, AnyOf, Filter, Or, Range, Scalar
 from ragstone.core.foreign_passages import foreign_hit, from_kdb, keep_best
 from ragstone.core.turn import Ask, Hit, Plan

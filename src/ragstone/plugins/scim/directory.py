@@ -250,11 +250,7 @@ class Groups:
 
     def _group(self, group: ProvisionedGroup, people: Sequence[PersonView]) -> Group:
         members = [
-            UserInGroup(
-                value=user_id(view),
-                ref=f"{self._base}/Users/{user_id(view)}",
-                type="User",
-            )
+            UserInGroup(value=user_id(view), ref=f"{self._base}/Users/{user_id(view)}", type="User")
             for view in people
             if group.name in view.groups
         ]

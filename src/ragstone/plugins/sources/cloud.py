@@ -132,11 +132,7 @@ class Api:
         self._auth = auth
         self._http = httpx2.AsyncClient(
             follow_redirects=False,
-            headers={
-                "User-Agent": f"{AGENT}/{__version__}",
-                "Accept-Encoding": "gzip",
-                **headers,
-            },
+            headers={"User-Agent": f"{AGENT}/{__version__}", "Accept-Encoding": "gzip", **headers},
             timeout=SECONDS,
         )
 

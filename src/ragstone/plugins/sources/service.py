@@ -171,12 +171,7 @@ class LocalSources:
         return await self._view(source, collection)
 
     async def sync(
-        self,
-        principal: Principal,
-        name: str,
-        *,
-        dry: bool = False,
-        accept_removals: bool = False,
+        self, principal: Principal, name: str, *, dry: bool = False, accept_removals: bool = False
     ) -> SourceRun:
         source, collection = await self._find(principal, name)
         wanted = SyncRequest(dry, accept_removals)
@@ -316,11 +311,7 @@ def _check_permitted(kind: str, options: Mapping[str, str], operator: bool) -> N
 
 
 async def _submit(
-    jobs: LocalJobs,
-    store: SourceStore,
-    source: StoredSource,
-    collection: str,
-    wanted: SyncRequest,
+    jobs: LocalJobs, store: SourceStore, source: StoredSource, collection: str, wanted: SyncRequest
 ) -> SourceRun:
     """Queue a run, unless an equal one waits or goes on already."""
     request: dict[str, Any] = {"source": source.id, **asdict(wanted)}

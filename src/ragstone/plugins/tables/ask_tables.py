@@ -34,11 +34,7 @@ from ragstone.plugins.tables.computation import (
 )
 from ragstone.plugins.tables.plain_queries import PlainQueries
 from ragstone.plugins.tables.queries import QueryResult, TableQueries
-from ragstone.plugins.tables.reading_choice import (
-    MIN_ASKED,
-    choose_reading,
-    weigh_rows,
-)
+from ragstone.plugins.tables.reading_choice import MIN_ASKED, choose_reading, weigh_rows
 from ragstone.plugins.tables.sandbox import own_sandbox
 from ragstone.plugins.tables.saying import SHOWN, describe_computation, record, sentence
 from ragstone.plugins.tables.table_question import TableQuestion
@@ -269,10 +265,7 @@ def has_table(chunk: Chunk) -> bool:
 
 
 async def _answer(
-    turn: Turn,
-    adapters: Adapters,
-    documents: Sequence[_ReadDocument],
-    tables: Sequence[TypedTable],
+    turn: Turn, adapters: Adapters, documents: Sequence[_ReadDocument], tables: Sequence[TypedTable]
 ) -> _Attempt:
     """What is surely asked of cells, or else of rows of the tables."""
     if reply := await asyncio.to_thread(_by_cells, turn, documents):

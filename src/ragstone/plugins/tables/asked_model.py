@@ -36,10 +36,7 @@ Shown = Sequence[tuple[TypedTable, QueriedTable]]
 
 
 async def ask_model(
-    turn: Turn,
-    adapters: Adapters,
-    model: Completer,
-    tables: Shown,
+    turn: Turn, adapters: Adapters, model: Completer, tables: Shown
 ) -> tuple[ModelQuery | None, Usage]:
     """The query of the chat model, None where it gives none; raises ModelUnavailable, Busy."""
     rules = await prompt(turn, adapters, "table_query")

@@ -15,20 +15,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from ragstone.language.polarity import negations
-from ragstone.plugins.tables.linking import (
-    Floats,
-    Kind,
-    Link,
-    Linker,
-    Mask,
-    TableIndex,
-)
+from ragstone.plugins.tables.linking import Floats, Kind, Link, Linker, Mask, TableIndex
 from ragstone.plugins.tables.question_text import Places, QuestionText
-from ragstone.plugins.tables.table_question import (
-    OPERATIONS,
-    Operation,
-    TableQuestion,
-)
+from ragstone.plugins.tables.table_question import OPERATIONS, Operation, TableQuestion
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DENYING: frozenset[Kind] = frozenset(("no", "empty", "not exact", "not vector"))

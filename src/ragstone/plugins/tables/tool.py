@@ -72,10 +72,7 @@ async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
     best = found.hits[:LOOKED_AT]
     passages = tuple(Passage(n, hit.chunk.text, hit) for n, hit in enumerate(best, 1))
     asked = replace(
-        found,
-        ask=replace(found.ask, tools=(), steps=()),
-        passages=passages,
-        answer=None,
+        found, ask=replace(found.ask, tools=(), steps=()), passages=passages, answer=None
     )
     step = await Tables(holds=True).run(asked, context.adapters, nowhere)
     answer = step.turn.answer or GeneratedAnswer()

@@ -371,11 +371,7 @@ def _find_events(connection: Connection, webhook: StoredWebhook) -> Iterator[New
             _is_new(webhook, traces.c.id),
         )
         for row in _read_first(connection, refused, traces.c.at):
-            data = {
-                "question": row["id"],
-                "collection": row["collection"],
-                "reason": row["finish"],
-            }
+            data = {"question": row["id"], "collection": row["collection"], "reason": row["finish"]}
             yield NewEvent(row["id"], "question.refused", row["at"], data)
 
 
@@ -458,10 +454,7 @@ def _find_changes(
 
 
 def _note_told(
-    connection: Connection,
-    id: str,
-    known: Mapping[str, Sequence[Any]],
-    changes: Sequence[_Change],
+    connection: Connection, id: str, known: Mapping[str, Sequence[Any]], changes: Sequence[_Change]
 ) -> None:
     """Note what a webhook is told of documents."""
     table = webhook_documents

@@ -49,9 +49,7 @@ def _late_interaction(parts: RerankerParts) -> Reranker:
 RERANKERS: Registry[Reranker] = Registry(
     "ragstone.rerankers",
     "reranker",
-    {
-        "late-interaction": Extension(_late_interaction, "Token by token, with the bundled model"),
-    },
+    {"late-interaction": Extension(_late_interaction, "Token by token, with the bundled model")},
     makes=Reranker,
 )
 """Rerankers by RERANK__MODEL, made of `RerankerParts`."""

@@ -278,11 +278,7 @@ class SqlCatalog:
         return await self._database.read(read)
 
     async def ids(
-        self,
-        tenant: str,
-        collection: str,
-        readers: Several[str] | None,
-        named: str | None = None,
+        self, tenant: str, collection: str, readers: Several[str] | None, named: str | None = None
     ) -> list[str]:
         wanted = listing.select_ids(tenant, collection)
         if named is not None:
@@ -465,10 +461,7 @@ class SqlCatalog:
         await self._database.keep(partial(rights.mark_applied, key=key, rules=rules))
 
     async def give_readers(
-        self,
-        document_ids: Sequence[str],
-        own: tuple[str, ...] | None = None,
-        fixed: bool = False,
+        self, document_ids: Sequence[str], own: tuple[str, ...] | None = None, fixed: bool = False
     ) -> None:
         work = partial(rights.set_readers, document_ids=document_ids, own=own, fixed=fixed)
         await self._change_visibility(document_ids, work)

@@ -140,10 +140,7 @@ class SqlConversations:
 
         async def work(connection: AsyncConnection) -> bool:
             failed = (await connection.execute(gone.returning(turns.c.is_error))).scalars().all()
-            counted = {
-                "turns": rooms.c.turns - len(failed),
-                "errors": rooms.c.errors - sum(failed),
-            }
+            counted = {"turns": rooms.c.turns - len(failed), "errors": rooms.c.errors - sum(failed)}
             await connection.execute(update(rooms).where(*room).values(counted))
             await connection.execute(delete(rooms).where(*room, ~exists().where(*here)))
             return bool(failed)

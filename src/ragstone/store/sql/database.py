@@ -3,11 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
@@ -261,9 +257,7 @@ class Database:
         return await asyncio.shield(task)
 
     async def _write(
-        self,
-        work: Callable[[AsyncConnection], Awaitable[T]],
-        committed: Callable[[T], None] | None,
+        self, work: Callable[[AsyncConnection], Awaitable[T]], committed: Callable[[T], None] | None
     ) -> T:
         async with self._turn:
             with translate_errors(self.backend):

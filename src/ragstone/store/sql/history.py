@@ -131,10 +131,7 @@ class SqlHistory:
         return await self._database.read(lambda c: use(c, tenant, days, by, user, now))
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:
-        theirs = [
-            statistics.c.tenant == principal.tenant,
-            statistics.c.user == principal.user,
-        ]
+        theirs = [statistics.c.tenant == principal.tenant, statistics.c.user == principal.user]
         if user_id is not None:
             theirs.append(statistics.c.user_id == user_id)
 

@@ -30,13 +30,7 @@ from ragstone.store.sql.rows import (
     put_statement,
     to_collection,
 )
-from ragstone.store.sql.tables import (
-    collections,
-    documents,
-    revisions,
-    unused_indexes,
-    versions,
-)
+from ragstone.store.sql.tables import collections, documents, revisions, unused_indexes, versions
 from ragstone.store.sql.visibility import Change, Revision
 
 State = Literal["writing", "live", "retired", "abandoned", "lost", "withheld"]

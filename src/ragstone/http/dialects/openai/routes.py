@@ -25,13 +25,7 @@ from ragstone.http.dialects.openai.housekeeping import do_chore, find_chore
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
 from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
-from ragstone.http.responses import (
-    OPENAI_PREFIX,
-    Json,
-    Refusal,
-    format_refusal,
-    json_unless_left,
-)
+from ragstone.http.responses import OPENAI_PREFIX, Json, Refusal, format_refusal, json_unless_left
 from ragstone.http.streaming import finish_turn, stream_answer
 from ragstone.service import Service
 from ragstone.settings import ServerSettings

@@ -1,12 +1,7 @@
 """What every table belongs to."""
 
 import sqlalchemy as sa
-from sqlalchemy import (
-    BigInteger,
-    Dialect,
-    Integer,
-    MetaData,
-)
+from sqlalchemy import BigInteger, Dialect, Integer, MetaData
 from sqlalchemy.types import TypeDecorator
 
 ZERO = "\ufdd0"
