@@ -117,7 +117,7 @@ async def _measured(root: Path, where: str, house: House, other: House, third: H
 
 
 def _text(number: int) -> str:
-    """Some paragraphs of words, of which there are as many as in a language."""
+    """Return some paragraphs of words, of which there are as many as in a language."""
     source = random.Random(number)
     paragraphs = []
     for _ in range(PARAGRAPHS):

@@ -129,7 +129,7 @@ def asked(data: Path) -> Iterator[Row]:
 
 
 def post(connection: http.client.HTTPConnection, question: str) -> Any:
-    """One question."""
+    """Return one question."""
     body = {"model": "ragstone", "messages": [{"role": "user", "content": question}]}
     headers = {"content-type": "application/json"}
     connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)

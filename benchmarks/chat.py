@@ -51,7 +51,7 @@ async def _run() -> list[Row]:
 
 
 async def _added(direct: Any, ours: Any) -> float:
-    """Seconds, by medians; the first two turns are not counted."""
+    """Return seconds, by medians; the first two turns are not counted."""
     plain, chat = _plain(), _chat()
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS + 2):

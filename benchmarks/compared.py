@@ -52,7 +52,7 @@ def write_compared(stored: Stored) -> str:
 
 
 def _by_what(rows: Iterable[Mapping[str, object]]) -> dict[tuple[str, str], str]:
-    """What a row says, by what it measures and of whom."""
+    """Return what a row says, by what it measures and of whom."""
     found = {}
     for row in rows:
         what, _, who = str(row["what"]).rpartition(": ")

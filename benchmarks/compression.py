@@ -53,7 +53,7 @@ def run() -> Iterator[Row]:
 
 
 def _single_passages() -> Iterator[Row]:
-    """Whether the passage that answers still does, by three ways of shortening it."""
+    """Tell whether the passage that answers still does, by three ways of shortening it."""
     corpus = {item.id: item.text for item in dataset.corpus(eval_data() / "squad2_dev")}
     asked = [
         item
@@ -100,7 +100,7 @@ class _Outcome:
 
 
 async def _answers(name: str) -> list[Row]:
-    """What each rate saves and costs over one set."""
+    """Return what each rate saves and costs over one set."""
     limit = int(os.environ.get("BENCH_ANSWERS", "300"))
     asked = dataset.questions(eval_data() / name, "dev", limit)
     found: dict[float, list[_Outcome]] = {rate: [] for rate in RATES}
@@ -180,7 +180,7 @@ def _telling_sentences(question: Question, passages: Sequence[Passage]) -> froze
 
 
 def _stages(settings: Settings) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
-    """The stages that find passages, and those that answer from them."""
+    """Return the stages that find passages, and those that answer from them."""
     every = Recipes(settings).of("plain", "standard").stages
     at = [stage.name for stage in every].index(Assemble.name)
     return every[:at], every[at:]

@@ -119,7 +119,7 @@ async def _p95(work: Callable[[], Awaitable[None]], times: int = ASKED) -> float
 
 
 def _entry(question: str) -> StoredTurn:
-    """A turn as large as one with five sources is."""
+    """Return a turn as large as one with five sources is."""
     cited = tuple(replace(CITED, number=n) for n in range(1, 6))
     answer = GeneratedAnswer("An answer [1] of some length. " * 20, cited, "stop", "model", 0.8)
     verdicts = tuple(Verdict("An answer [1].", "supported", 0.9, item) for item in cited)

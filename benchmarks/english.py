@@ -84,7 +84,7 @@ async def measured() -> list[Row]:
 
 
 async def rankings(floats: InFloats, model: MiniLm) -> list[Row]:
-    """What becomes of rankings, also where an index holds vectors in floats."""
+    """Return what becomes of rankings, also where an index holds vectors in floats."""
     corpus = list(islice(passages("en"), RANKED))
     ids = [item.id for item in corpus]
     every = dataset.questions(eval_data() / "xquad" / "en", "dev")

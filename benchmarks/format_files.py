@@ -175,8 +175,8 @@ def _npm(name: str, folder: Path) -> None:
 
 
 def members(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of an archive that are not too large; Debian packs its documents, one by one, and a
-    wheel is a file itself."""
+    """Yield the files of an archive that are not too large; Debian packs its documents, one by one,
+    and a wheel is a file itself."""
     if archive.suffix == ".whl":
         if archive.stat().st_size <= LARGEST:
             yield f"{archive.stem}.zip", archive.read_bytes()
@@ -194,7 +194,7 @@ def members(archive: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def ending(package: Package, path: str) -> str:
-    """The ending under which a package's file is kept, empty for one that is not wanted."""
+    """Return the ending under which a package's file is kept, empty for one that is not wanted."""
     for pattern, name in package.named.items():
         if fnmatch(path, pattern):
             return name
@@ -232,7 +232,7 @@ def _spread(package: Package, archive: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def evened(files: Mapping[str, list[list[Path]]]) -> Iterator[Path]:
-    """The files that are too many of an ending, when one of each package is taken in turn."""
+    """Yield the files that are too many of an ending, when one of each package is taken in turn."""
     for packages in files.values():
         turns = sorted(
             (place, number, path)

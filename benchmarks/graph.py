@@ -57,7 +57,7 @@ def run() -> Iterator[Row]:
 
 
 async def _reading(most: int) -> list[Row]:
-    """How fast chunks without vectors are read, and what that keeps."""
+    """Tell how fast chunks without vectors are read, and what that keeps."""
     entries: list[CorpusPassage] = []
     for name in READ:
         own = dataset.corpus(eval_data() / name)
@@ -84,7 +84,7 @@ async def _reading(most: int) -> list[Row]:
 
 
 async def _found(name: str) -> list[Row]:
-    """How much of what a question needs is among the first five and thirteen, and the time."""
+    """Tell how much of what a question needs is among the first five and thirteen, and the time."""
     corpus = needed.corpus(eval_data() / name)
     asked = needed.questions(eval_data() / name, corpus)
     rows: list[Row] = []
@@ -200,5 +200,5 @@ async def _write(
 
 
 def _size(state: Path) -> int:
-    """The bytes of a state with what is not merged into its file yet."""
+    """Return the bytes of a state with what is not merged into its file yet."""
     return sum(file.stat().st_size for file in state.parent.glob(f"{state.name}*"))

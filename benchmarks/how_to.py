@@ -78,7 +78,7 @@ async def _measured() -> list[Row]:
 
 
 def _written(folder: Path) -> set[str]:
-    """The packages whose descriptions stand in the folder now."""
+    """Return the packages whose descriptions stand in the folder now."""
     folder.mkdir()
     return {name for name in PACKAGES if _write(name, folder)}
 

@@ -165,7 +165,7 @@ def asking(url: str, token: str) -> httpx.AsyncClient:
 
 
 def process(data: Path) -> int:
-    """The server's id."""
+    """Return the server's id."""
     pid: int = json.loads((data / "server.json").read_text())["pid"]
     return pid
 
@@ -192,7 +192,7 @@ async def ingested(service: Service, folder: Path) -> Run:
 
 
 async def took(work: List, service: Service, http: httpx.AsyncClient) -> float:
-    """The longest of some times: the first pays for what is kept."""
+    """Return the longest of some times: the first pays for what is kept."""
     seconds = []
     for _ in range(REPEATS):
         began = time.perf_counter()

@@ -98,7 +98,7 @@ async def _asked(
 async def _candidates(
     index: Indexed, asked: Sequence[dataset.Question], where: str
 ) -> AsyncIterator[Row]:
-    """How many of the best by MaxSim over all passages the index has among its best."""
+    """Tell how many of the best by MaxSim over all passages the index has among its best."""
     adapters, collection = index.adapters, index.collection
     embedder = adapters.embedders.find_indexing(collection)
     if not isinstance(embedder, LateEmbedder):
@@ -168,7 +168,7 @@ def _multi_vectors(packed: Sequence[bytes], dimensions: int) -> _Shard:
 
 
 async def _sizes(index: Indexed, where: str) -> AsyncIterator[Row]:
-    """What the index of late interaction takes: the same collection with and without it."""
+    """Yield what the index of late interaction takes: the same collection with and without it."""
     sizes = []
     for late in (index.collection.late, 0):
         with tempfile.TemporaryDirectory(prefix="ragstone-late-") as folder:

@@ -118,7 +118,7 @@ async def measure(data: Path) -> list[Row]:
 
 
 def a_search(adapters: Adapters, plan: dict[str, Any]) -> Engine:
-    """A search by the standard recipe with another plan."""
+    """Return a search by the standard recipe with another plan."""
     recipe = Recipes(Settings()).of("search", "standard")
     stages = tuple(
         Route(plan=replace(stage.plan, **plan)) if isinstance(stage, Route) else stage

@@ -103,7 +103,7 @@ class Caller:
 
 
 def operations_measured(count: int) -> dict[str, Operation]:
-    """Each operation by its name."""
+    """Return each operation by its name."""
     middle = path_of(count // 6 * 3)  # one that everybody may read
     found: dict[str, Operation] = {
         "models": lambda c: c.get("/v1/models"),
@@ -167,7 +167,7 @@ def path_of(number: int) -> str:
 
 
 async def measured(count: int) -> dict[str, Measured]:
-    """Every operation on a collection of so many documents."""
+    """Return every operation on a collection of so many documents."""
     with tempfile.TemporaryDirectory() as directory, state_url(Path(directory)) as url:
         settings = Settings(ragstone_data=Path(directory), state={"url": url} if url else {})
         collection = await made(settings)
@@ -209,7 +209,7 @@ def state_url(directory: Path) -> Iterator[str]:
 
 
 async def made(settings: Settings) -> Collection:
-    """A collection for the bundled embedder."""
+    """Return a collection for the bundled embedder."""
     async with build.open_embedders(settings) as embedders:
         model = embedders.choose("en")
     return Collection(
@@ -239,7 +239,7 @@ def document(collection: Collection, number: int) -> Document:
 
 
 def chunk(of: Document) -> Chunk:
-    """Its only one."""
+    """Return its only one."""
     return Chunk(
         chunk_id=str(uuid5(NAMESPACE_URL, f"{of.id}@1#0")),
         document_id=of.id,

@@ -48,7 +48,7 @@ def run() -> list[Row]:
 
 
 def a_stream(chance: random.Random) -> tuple[str, str]:
-    """An answer as a model sends it, and what of it is for the client."""
+    """Return an answer as a model sends it, and what of it is for the client."""
     text = expected = "Well."
     for _ in range(chance.randint(2, 9)):
         kind = chance.choice("ppct")
@@ -60,7 +60,7 @@ def a_stream(chance: random.Random) -> tuple[str, str]:
 
 
 def shown(pieces: list[str]) -> tuple[str, int]:
-    """What the client sees, and how many characters were held back at most."""
+    """Return what the client sees, and how many characters were held back at most."""
     stream, markers = AnswerStream(PASSAGES), InlineMarkers(PASSAGES)
     seen, most = "", 0
     for piece in pieces:
@@ -75,7 +75,7 @@ def cut(text: str, chance: random.Random) -> list[str]:
 
 
 def bare(text: str) -> str:
-    """The text without space, which goes with what is taken out."""
+    """Return the text without space, which goes with what is taken out."""
     return "".join(text.split())
 
 

@@ -54,7 +54,7 @@ def run() -> list[Row]:
 
 
 async def measure(data: Path) -> list[Row]:
-    """Queries for what only one principal may read and for everything, and exact ones."""
+    """Return queries for what only one principal may read and for everything, and exact ones."""
     asked = vectors(np.random.default_rng(1), QUERIES)
     async with aclosing(EdgeIndex(data)) as index:
         for item in asked[:20]:
@@ -81,7 +81,7 @@ async def measure(data: Path) -> list[Row]:
 
 
 async def found(index: EdgeIndex, vector: Vectors, exact: bool) -> list[str]:
-    """The ids of the best chunks under an access filter."""
+    """Return the ids of the best chunks under an access filter."""
     search = Search("", vector)
     [one] = await index.search(COLLECTION, [search], reader_filter(Principal()), CANDIDATES, exact)
     return [scored.chunk_id for scored in one.found]

@@ -139,7 +139,7 @@ async def _filled(adapters: Adapters, passages: Sequence[CorpusPassage], setting
 async def _taking_turns(
     engines: tuple[Engine, Engine], questions: Sequence[str]
 ) -> tuple[_Times, _Times]:
-    """Each engine's times over all questions, after ten unmeasured ones."""
+    """Return each engine's times over all questions, after ten unmeasured ones."""
     found = (_Times(), _Times())
     for turn in range(len(questions) + WARM):
         for number, (engine, times) in enumerate(zip(engines, found, strict=True)):

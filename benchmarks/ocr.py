@@ -63,7 +63,7 @@ async def measure(directory: Path) -> list[Row]:
 
 
 def _scans(folder: Path, directory: Path) -> Iterator[tuple[Path, Counter[str]]]:
-    """Pages of the files, evenly taken, as PDFs of a picture, and the words of each."""
+    """Yield pages of the files, evenly taken, as PDFs of a picture, and the words of each."""
     files = sorted(folder.rglob("*.pdf"))
     files = files[:: max(1, len(files) // _PAGES)][:_PAGES]
     for number, file in enumerate(files):

@@ -119,7 +119,7 @@ def drop(url: str, collection: Collection) -> None:
 
 
 async def searched(url: str, collection: Collection) -> list[Row]:
-    """One index query by words, by meaning, and by both at once; what is found by words."""
+    """Return one index query by words, by meaning, and by both at once; what is found by words."""
     database = PostgresConnections(url, 600)
     asked = [q.text for q in dataset.questions(eval_data() / "squad2_dev", "dev", QUESTIONS + WARM)]
     near = chunks.vectors(np.random.default_rng(5), len(asked), collection.dimensions)
@@ -147,8 +147,8 @@ async def in_turns(
     pairs: Sequence[tuple[Search, Search]],
     where: Filter,
 ) -> dict[str, list[float]]:
-    """The seconds of every kind of search, each at another question than the others at that time,
-    so that none finds in memory what another has just read."""
+    """Return the seconds of every kind of search, each at another question than the others at that
+    time, so that none finds in memory what another has just read."""
     seconds: dict[str, list[float]] = {"by words": [], "by meaning": [], "hybrid": []}
     for number in range(len(pairs)):
         for turn, kind in enumerate(seconds):
@@ -177,7 +177,7 @@ async def synthetic_searched(url: str, collection: Collection) -> list[Row]:
 
 
 def kinds() -> dict[str, list[str]]:
-    """Questions of 5 and of 15 words of a chunk, and of 4 of the 30 commonest words."""
+    """Return questions of 5 and of 15 words of a chunk, and of 4 of the 30 commonest words."""
     random = np.random.default_rng(1)
     some = islice(chunks.Synthetic().some(random, 0, 40 * COMPARED), 0, None, 40)
     chosen = [text.split() for text in some]
@@ -196,8 +196,8 @@ async def compared(
     what: str,
     texts: Sequence[str],
 ) -> list[Row]:
-    """A search by words beside scoring every chunk with a word, and how many of the 10 best it
-    finds, or others that score as much."""
+    """Return a search by words beside scoring every chunk with a word, and how many of the 10 best
+    it finds, or others that score as much."""
     taken, every, found = [], [], []
     for text in texts:
         seconds, [said] = await timed(index.search(collection, [Search(text)], MINE, CANDIDATES))
@@ -229,7 +229,7 @@ async def timed(work: Awaitable[Any]) -> tuple[float, Any]:
 async def everything(
     database: PostgresConnections, collection: Collection, text: str, where: Filter
 ) -> list[Any]:
-    """The best of every chunk with a word."""
+    """Return the best of every chunk with a word."""
 
     async def work(connection: Connection) -> list[Any]:
         await connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
@@ -242,7 +242,7 @@ async def everything(
 async def questioning(
     connection: Connection, collection: Collection, text: str, where: Filter, limit: int
 ) -> tuple[words.Questioning, Impact, int]:
-    """A question with what can be worth how much for it, and how many chunks there are."""
+    """Return a question with what can be worth how much for it, and how many chunks there are."""
     table = rows.table_name(collection)
     asked = rows.words(Bm25Encoder("en").query(text))
     held = await words.count_word_chunks(connection, rows.ChunkTable(table), asked)

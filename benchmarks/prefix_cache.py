@@ -134,7 +134,7 @@ def _prompt(
     sources_last: bool,
     ratio: float,
 ) -> str:
-    """What is sent for a question, with passages of its own."""
+    """Return what is sent for a question, with passages of its own."""
     places = range(turn * PASSAGES, (turn + 1) * PASSAGES)
     short = compress_texts(question, [texts[at % len(texts)] for at in places], ratio)
     passages = [_passage(number, text) for number, text in enumerate(short, 1)]
@@ -184,7 +184,7 @@ def _conversation(
 
 
 def _same(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """Tell how many characters two texts have in common at their beginning."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -192,7 +192,7 @@ def _same(one: str, other: str) -> int:
 def _messages(
     passages: Sequence[Passage], question: str, form: str, sources_last: bool
 ) -> tuple[str, str]:
-    """The system's text and the user's message of a question of this form."""
+    """Return the system's text and the user's message of a question of this form."""
     rules = build_instructions(
         lambda name: load_shipped(name) or "",
         [ANSWER],

@@ -57,7 +57,7 @@ async def _measured() -> list[Row]:
 
 
 def read_questions() -> list[dict[str, Any]]:
-    """The questions of the exam."""
+    """Return the questions of the exam."""
     lines = (eval_data() / "exam" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
@@ -73,7 +73,7 @@ async def index_exam(service: Service) -> None:
 
 
 async def _prompt(service: Service, server: ModelServer, row: Mapping[str, Any]) -> str:
-    """What the model is sent for the answer to a question; empty where it is not asked."""
+    """Return what the model is sent for the answer to a question; empty where it is not asked."""
     *before, last = row["turns"]
     history = tuple(
         message

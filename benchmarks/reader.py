@@ -102,7 +102,7 @@ async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
 
 
 def _caught(scores: Sequence[float], true: Sequence[bool], least: float) -> tuple[float, float]:
-    """The shares of false and of true statements under `least`."""
+    """Return the shares of false and of true statements under `least`."""
     false = [item < least for item, right in zip(scores, true, strict=True) if not right]
     rejected = [item < least for item, right in zip(scores, true, strict=True) if right]
     return sum(false) / len(false), sum(rejected) / len(rejected)
@@ -160,7 +160,7 @@ async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
 
 
 def _apart(data: Path, name: str) -> list[GroundingRow]:
-    """The rows of a set that the reader did not learn from."""
+    """Return the rows of a set that the reader did not learn from."""
     every = rows(data / name / "dev" / "examples.jsonl.gz")
     if name in LABELLED:
         known = {row["id"] for row in labelled(data, name, held=True)}
@@ -171,8 +171,8 @@ def _apart(data: Path, name: str) -> list[GroundingRow]:
 
 
 async def _questions(data: Path, reader: LocalReader, name: str, own: float | None) -> list[Row]:
-    """Questions beside their own passage: the sentence of the answer, and whether there is one.
-    The rules are those of the extractive answers without the vectors of tokens."""
+    """Return questions beside their own passage: the sentence of the answer, and whether there is
+    one. The rules are those of the extractive answers without the vectors of tokens."""
     passages = Maker(data, held=True, seed=0).passages(name)
     chosen = random.Random(4).sample(passages.questions, min(ASKED, len(passages.questions)))
     texts = [passages.by_id[item["relevant"][0]]["text"] for item in chosen]
@@ -251,7 +251,7 @@ async def _times(data: Path, reader: LocalReader) -> list[Row]:
 
 
 async def _taken(reader: LocalReader, pairs: Sequence[Pair]) -> float:
-    """Seconds (median) for ten pairs."""
+    """Return seconds (median) for ten pairs."""
     taken = []
     for start in range(0, len(pairs), 10):
         started = time.perf_counter()

@@ -55,7 +55,7 @@ def run() -> Iterator[Row]:
 
 
 async def _found(name: str) -> list[Row]:
-    """How much of what a question needs is among the first five and ten."""
+    """Tell how much of what a question needs is among the first five and ten."""
     settings = load()
     corpus = needed.corpus(eval_data() / name)
     asked = needed.questions(eval_data() / name, corpus)

@@ -62,7 +62,7 @@ def run() -> Iterator[Row]:
 
 
 def _seconds(choose: Callable[[Ask], Recipe], asks: list[Ask]) -> float:
-    """Seconds for one question, the median of rounds over all."""
+    """Return seconds for one question, the median of rounds over all."""
     rounds = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -92,7 +92,7 @@ async def _question(asks: list[Ask]) -> float:
 
 
 async def _seen() -> float:
-    """The longest of some changes, by two processes' views of one database."""
+    """Return the longest of some changes, by two processes' views of one database."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.sqlite"
         async with open_database(path) as here, open_database(path) as there:

@@ -141,7 +141,7 @@ def unit(vectors: np.ndarray) -> Vectors:
 
 
 def a_database(url: str, name: str) -> str:
-    """The address of a new database of the server."""
+    """Return the address of a new database of the server."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
@@ -153,7 +153,7 @@ def vacuum(url: str) -> None:
 
 
 def relations(url: str) -> tuple[int, int]:
-    """The number of indexes, and the bytes of tables and indexes."""
+    """Return the number of indexes, and the bytes of tables and indexes."""
     with psycopg.connect(url) as connection:
         found = connection.execute(RELATIONS.encode()).fetchone()
     assert found

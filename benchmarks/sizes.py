@@ -79,7 +79,7 @@ def synthetic() -> Iterator[Row]:
 
 
 async def in_postgresql(url: str) -> list[Row]:
-    """The bytes of each part, with the index over meaning whole and at half precision."""
+    """Return the bytes of each part, with the index over meaning whole and at half precision."""
     what, made = f"{CHUNKS:,} chunks on PostgreSQL", []
     for half in (False, True):
         database = PostgresConnections(url, 600)
@@ -106,8 +106,8 @@ async def in_postgresql(url: str) -> list[Row]:
 
 
 async def relations(connection: Connection) -> dict[str, int]:
-    """The bytes of the table, with what lies beside it, and of each index, by the ends of their
-    names."""
+    """Return the bytes of the table, with what lies beside it, and of each index, by the ends of
+    their names."""
     table = rows.table_name(COLLECTION)
     await connection.execute("SELECT pg_stat_clear_snapshot()")
     found = await connection.execute(
@@ -121,8 +121,8 @@ async def relations(connection: Connection) -> dict[str, int]:
 
 
 async def in_qdrant(folder: Path) -> list[Row]:
-    """The bytes of a shard's files by what they hold, when its search structures are built. Its
-    vectors are floats, as a server of Qdrant has them."""
+    """Return the bytes of a shard's files by what they hold, when its search structures are built.
+    Its vectors are floats, as a server of Qdrant has them."""
     place = shard_path(folder, COLLECTION)
     place.mkdir(parents=True)
     edge.EdgeShard.create(str(place), former_config(WIDTH, 0)).close()
@@ -137,8 +137,8 @@ async def in_qdrant(folder: Path) -> list[Row]:
 
 
 async def in_the_data_directory(name: str) -> list[Row]:
-    """The bytes of what is below `index/` once a set is in it, as an ingest writes it: text first,
-    then vectors and those of tokens."""
+    """Return the bytes of what is below `index/` once a set is in it, as an ingest writes it: text
+    first, then vectors and those of tokens."""
     async with index_passages(dataset.corpus(eval_data() / name), load()) as made:
         source, collection = made.adapters.index, made.collection
         with tempfile.TemporaryDirectory(prefix="ragstone-sizes-") as place:
@@ -184,7 +184,7 @@ def bytes_by_part(folder: Path) -> dict[str, int]:
 
 
 def what_holds(parts: tuple[str, ...]) -> str:
-    """What a file of a shard is for."""
+    """Return what a file of a shard is for."""
     kinds = {
         "vector_storage": "vectors",
         "vector_index": "graphs and inverted lists",

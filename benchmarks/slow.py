@@ -94,7 +94,7 @@ async def _attacked(url: str, process: int) -> list[Row]:
 
 
 async def _asked(http: httpx2.AsyncClient) -> float:
-    """The seconds of a question; -1 if it was not answered."""
+    """Return the seconds of a question; -1 if it was not answered."""
     body = {"model": "ragstone", "messages": [{"role": "user", "content": QUESTION}]}
     began = time.monotonic()
     answer = await http.post(CHAT, json=body)

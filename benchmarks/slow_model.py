@@ -103,7 +103,7 @@ async def asked(http: httpx.AsyncClient, question: str, path: str, seen: Seen) -
 
 
 def pieces(text: str) -> list[str]:
-    """What an answer says, in one piece or in events."""
+    """Return what an answer says, in one piece or in events."""
     if not text.startswith("data:"):
         return [text]
     events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
@@ -118,7 +118,7 @@ async def watched(pid: int, seen: Seen, ended: asyncio.Event) -> None:
 
 
 def model() -> Starlette:
-    """A chat model that takes its time with every call."""
+    """Return a chat model that takes its time with every call."""
 
     async def completions(request: Request) -> Response:
         body = await request.json()

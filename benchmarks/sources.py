@@ -41,7 +41,7 @@ def run() -> list[Row]:
 
 
 async def measure(kind: str) -> list[float]:
-    """The seconds of each sync."""
+    """Return the seconds of each sync."""
     with (
         tempfile.TemporaryDirectory(prefix="ragstone-sources-") as folder,
         open_place(kind, remembers=f"{REMEMBERED:.0f}s") as place,
@@ -62,7 +62,7 @@ async def measure(kind: str) -> list[float]:
 
 
 async def timed(synced: SyncedCollection) -> tuple[float, SourceRun]:
-    """The seconds of a sync, and what it did."""
+    """Return the seconds of a sync, and what it did."""
     begun = time.perf_counter()
     run = await synced.sync()
     assert run.state == "done", run.error

@@ -53,8 +53,8 @@ def seconds_to_ready(environment: dict[str, str]) -> float:
 
 
 def first_answer(environment: dict[str, str]) -> tuple[float, float, float]:
-    """Seconds until /ready answers, of the first answer and of the same question again, over one
-    document and without the cache of answers."""
+    """Return seconds until /ready answers, of the first answer and of the same question again, over
+    one document and without the cache of answers."""
     with tempfile.TemporaryDirectory() as data:
         environment = {**environment, "RAGSTONE_DATA": data, "CACHE__ENABLED": "false"}
         ingest = [RAGSTONE, "ingest", str(README)]

@@ -96,7 +96,7 @@ class _Stream:
 
 
 async def _stream(port: int, number: int) -> _Stream:
-    """One answer, read to its end."""
+    """Return one answer, read to its end."""
     seen = _Stream()
     reader, writer = await _asked(port, f"{QUESTION} ({number})")
     last = 0.0
@@ -167,7 +167,7 @@ async def _running(port: int) -> float:
 
 
 async def _overhead(port: int) -> tuple[list[float], list[float]]:
-    """Seconds of a whole answer over HTTP, and as the server measures the engine itself.
+    """Return seconds of a whole answer over HTTP, and as the server measures the engine itself.
 
     On one connection that is kept, as the clients of every chat API keep theirs.
     """
@@ -185,7 +185,7 @@ async def _overhead(port: int) -> tuple[list[float], list[float]]:
 
 
 async def _whole(reader: asyncio.StreamReader) -> bytes:
-    """The body of one response."""
+    """Return the body of one response."""
     head = await reader.readuntil(b"\r\n\r\n")
     [length] = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")]
     return await reader.readexactly(int(length.split(b":")[1]))

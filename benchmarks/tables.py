@@ -136,7 +136,7 @@ def _blocks(pdf: Path) -> _Read:
 
 
 def _plumbed(pdf: Path) -> _Read:
-    """The tables of pdfplumber; an empty cell of the head has the name left of it."""
+    """Return the tables of pdfplumber; an empty cell of the head has the name left of it."""
     library: Any = importlib.import_module("pdfplumber")
     rows: dict[int, list[list[str]]] = defaultdict(list)
     with library.open(pdf) as document:

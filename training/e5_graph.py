@@ -53,7 +53,7 @@ class Drawing:
         self.weights: list[onnx.TensorProto] = []
 
     def weight(self, name: str, kind: int, *shape: int) -> str:
-        """One that is added when the graph is opened."""
+        """Return one that is added when the graph is opened."""
         weight = TensorProto(name=name, data_type=kind, dims=shape)
         weight.data_location = TensorProto.EXTERNAL
         weight.external_data.add(key="location", value="none")
@@ -105,9 +105,9 @@ class Drawing:
 
 
 def encoder(graph: Drawing, layers: int, levels: int = 127, zero: int = 128) -> tuple[str, Seen]:
-    """The layers of a network like BERT, from "states" (texts, tokens, 384) to the last states
-    (texts times tokens, 384), and what goes into each matrix. Numbers are rounded to `levels` on
-    either side of `zero`."""
+    """Return the layers of a network like BERT, from "states" (texts, tokens, 384) to the last
+    states (texts times tokens, 384), and what goes into each matrix. Numbers are rounded to
+    `levels` on either side of `zero`."""
     graph.constant("last", [1], np.int64)
     graph.constant("rows", [-1, WIDTH], np.int64)
     graph.constant("thirds", [WIDTH] * 3, np.int64)
@@ -152,7 +152,7 @@ def encoder(graph: Drawing, layers: int, levels: int = 127, zero: int = 128) -> 
 def model(
     graph: Drawing, name: str, output: onnx.ValueInfoProto, watched: Seen = ()
 ) -> onnx.ModelProto:
-    """The drawing as a model that gives `output`, and what is `watched` too."""
+    """Return the drawing as a model that gives `output`, and what is `watched` too."""
     outputs = [output, *(helper.make_tensor_value_info(out, 1, None) for _, out in watched)]
     inputs = [helper.make_tensor_value_info("states", 1, ["texts", "tokens", WIDTH])]
     whole = helper.make_graph(graph.nodes, name, inputs, outputs, graph.weights)

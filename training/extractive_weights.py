@@ -69,7 +69,7 @@ class Example:
 def example(
     question: dataset.Question, passages: Sequence[Passage], near: list[Vectors] | None, own: bool
 ) -> Example:
-    """The features of a question whose passages are given."""
+    """Return the features of a question whose passages are given."""
     found = [[read(p.text, unit) for unit in units(p.text)] for p in passages]
     rows = table(question.text, passages, found, near)
     texts = [text for own_ in found for text in own_]
@@ -81,7 +81,7 @@ def example(
 
 
 def trained_scores(examples: Sequence[Example]) -> Floats:
-    """Weights of the features, for the logarithm of how likely a unit is right."""
+    """Return weights of the features, for the logarithm of how likely a unit is right."""
     usable = [item for item in examples if item.right.any() and not item.right.all()]
     features = np.concatenate([item.rows for item in usable]).astype(np.float64)
     spread = features.std(axis=0) + 1e-6
@@ -105,7 +105,7 @@ def trained_scores(examples: Sequence[Example]) -> Floats:
 def trained_sureness(
     features: Floats, own: NDArray[np.bool_], share: float
 ) -> tuple[Floats, float]:
-    """Weights and bias of the probability that the corpus answers; its own weigh `share`."""
+    """Return weights and bias of the probability that the corpus answers; its own weigh `share`."""
     mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
     scaled = np.concatenate([(features - mean) / spread, np.ones((len(features), 1))], axis=1)
     weights = np.where(own, share / own.mean(), (1 - share) / (1 - own.mean()))
@@ -157,7 +157,7 @@ def main(halves: bool) -> None:
 
 
 async def collected() -> dict[str, list[Example]]:
-    """The examples of every set: its own questions, and another's that it cannot answer."""
+    """Return the examples of every set: its own questions, and another's that it cannot answer."""
     strangers = {
         "squad2_dev": "scifact",
         "xquad/de": "",
@@ -176,7 +176,7 @@ async def collected() -> dict[str, list[Example]]:
 
 
 async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) -> list[Example]:
-    """What the recipe finds for each question, up to the numbered passages, as features."""
+    """Return what the recipe finds for each question, up to the numbered passages, as features."""
     settings = load()
     async with index_passages(dataset.corpus(eval_data() / name), settings) as index:
         stages = Recipes(settings).of("plain", "standard").stages
@@ -202,7 +202,7 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
 def fitted(
     name: str, scored: Sequence[Example], judged: Sequence[Example]
 ) -> tuple[Floats, Floats, float]:
-    """The weights of the scores and of the sureness, and its bias."""
+    """Return the weights of the scores and of the sureness, and its bias."""
     scores = trained_scores([item for item in scored if item.own])
     own = np.array([item.own for item in judged])
     return scores, *trained_sureness(sureness(scores, judged), own, OWN[name])

@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def small_talk_examples() -> tuple[list[str], list[int], list[float]]:
-    """Texts, their classes and their weights."""
+    """Return texts, their classes and their weights."""
     rows: list[tuple[str, str, float]] = []
     with gzip.open(eval_data() / "clinc150" / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -86,13 +86,13 @@ def small_talk_examples() -> tuple[list[str], list[int], list[float]]:
 
 
 def own_questions() -> list[str]:
-    """Questions about documents, many of them near small talk."""
+    """Return questions about documents, many of them near small talk."""
     lines = (HERE / "questions.txt").read_text(encoding="utf-8").splitlines()
     return [*lines, *kind_examples()[0]]
 
 
 def keywords() -> list[str]:
-    """Words and pairs of words as they are typed into a search box."""
+    """Return words and pairs of words as they are typed into a search box."""
     said = json.dumps(phrases()["greeting"] + phrases()["thanks"] + phrases()["goodbye"])
     small = set(words(said))
     kept = [[word for word in words(text) if word not in small] for text in own_questions()]
@@ -106,21 +106,21 @@ def words(text: str) -> list[str]:
 
 
 def phrases() -> dict[str, list[str]]:
-    """The English phrases that are small talk by rule."""
+    """Return the English phrases that are small talk by rule."""
     file = files("ragstone.understand").joinpath("data/small_talk/en.json")
     found: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
 def kind_examples() -> tuple[list[str], list[str]]:
-    """Questions and the intents that they have."""
+    """Return questions and the intents that they have."""
     lines = (HERE / "kinds.tsv").read_text(encoding="utf-8").splitlines()
     labels, texts = zip(*(line.split("\t") for line in lines), strict=True)
     return list(texts), list(labels)
 
 
 def written(text: str) -> str:
-    """The text as a careful writer has it."""
+    """Return the text as a careful writer has it."""
     return f"{text[0].upper()}{text[1:]}?"
 
 
@@ -132,7 +132,7 @@ def trained(
     count: int,
     decay: float,
 ) -> Floats:
-    """A row of weights for each class, the last column its constant."""
+    """Return a row of weights for each class, the last column its constant."""
     constant = np.ones((len(texts), 1), np.float32)
     marks = np.stack([signs(text) for text in texts])
     given = np.hstack([np.stack([embedder.vector(text) for text in texts]), marks, constant])

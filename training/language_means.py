@@ -35,7 +35,7 @@ def main() -> None:
 
 
 async def embed_languages(articles: Mapping[str, Sequence[str]]) -> Floats:
-    """The mean vector of the articles in each language (languages, 384)."""
+    """Return the mean vector of the articles in each language (languages, 384)."""
     embedder = MultilingualE5()
     found = [await embedder.embed_passages(articles[language]) for language in LANGUAGES]
     return np.stack([vectors.mean(axis=0) for vectors in found])

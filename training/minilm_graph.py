@@ -68,7 +68,7 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
 
 
 def places(file: Path) -> dict[str, WeightPlace]:
-    """Where each weight stands in the model's file, by the name that the engine calls it."""
+    """Return where each weight stands in the model's file, by the name that the engine calls it."""
     data = file.read_bytes()
     graph = onnx.load(file).graph
     held = {item.name: item for item in graph.initializer}

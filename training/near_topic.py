@@ -18,7 +18,7 @@ _YEAR = re.compile(r"\b1[0-9]\d\d\b|\b20[0-2]\d\b")
 
 
 def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
-    """Questions with a name or a year of another question of the same article."""
+    """Yield questions with a name or a year of another question of the same article."""
     names, years = defaultdict(set), defaultdict(set)
     for question in questions:
         names[_article(question)].update(_NAME.findall(question.text))

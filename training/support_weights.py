@@ -68,7 +68,7 @@ class Row:
 
 
 def rows(data: Path) -> dict[str, list[Row]]:
-    """The claims of each set that are left to measure on."""
+    """Return the claims of each set that are left to measure on."""
     found = {
         "swaps": [
             Row(item.text, (EvidenceSource(item.passage),), item.true)
@@ -125,7 +125,7 @@ async def read_rows(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, 
 
 
 def fitted(sets: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> Floats:
-    """The weights of `NAMES`, by Newton's method."""
+    """Return the weights of `NAMES`, by Newton's method."""
     given = np.concatenate([values for values, _ in sets.values()])
     right = np.concatenate([labels for _, labels in sets.values()]).astype(float)
     mass = np.concatenate([SETS[name] * _shares(labels) for name, (_, labels) in sets.items()])

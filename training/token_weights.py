@@ -74,7 +74,7 @@ JAPANESE_MEASURED = (
 
 
 def passages() -> dict[str, list[str]]:
-    """Texts by their set."""
+    """Return texts by their set."""
     texts: dict[str, list[str]] = {}
     for name in SETS:
         corpus = [entry.text for entry in dataset.corpus(eval_data() / name)]
@@ -89,12 +89,12 @@ def passages() -> dict[str, list[str]]:
 
 
 def _four(sentences: tuple[str, ...]) -> list[str]:
-    """Passages of four sentences, each sentence in four of them."""
+    """Return passages of four sentences, each sentence in four of them."""
     return ["".join((sentences * 2)[i : i + 4]) for i in range(len(sentences))]
 
 
 def fitted(texts: list[str], family: Family) -> dict[str, float]:
-    """The weights for which the counts' relative errors are least."""
+    """Return the weights for which the counts' relative errors are least."""
     encode = Tokenizer.from_pretrained(family).encode
     tokens = np.array([len(encode(text)) for text in texts], float)
     made = [features(text) for text in texts]

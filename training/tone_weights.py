@@ -50,7 +50,7 @@ class Rated:
 
 
 def read(file: Path, most: int) -> Rated:
-    """One set: lines of id, mean rating and text."""
+    """Return one set: lines of id, mean rating and text."""
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     rows = [row for row in (line.split("\t") for line in lines) if len(row) == 3][:most]
     # Sentences of one review stand beside each other, with its number before an underscore.
@@ -91,7 +91,7 @@ async def embedded(embedder: Embedder, texts: list[str]) -> Floats:
 
 
 def fitted(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
-    """The weights of the columns (dimensions,) and the constant."""
+    """Return the weights of the columns (dimensions,) and the constant."""
     centre, middle = rows.mean(axis=0), wanted.mean()
     spread = rows - centre
     bend = spread.T @ spread + DECAY * np.eye(rows.shape[1])
@@ -106,7 +106,7 @@ def classes(scores: Floats, low: float, high: float) -> NDArray[np.int64]:
 
 
 def bounds(scores: Floats, ratings: Floats) -> tuple[float, float]:
-    """The bounds of neutral that tell most of each class right."""
+    """Return the bounds of neutral that tell most of each class right."""
     truth = classes(ratings, -CLEAR, CLEAR)
     tried = [
         (balanced(classes(scores, low, high), truth), low, high)
@@ -119,7 +119,7 @@ def bounds(scores: Floats, ratings: Floats) -> tuple[float, float]:
 
 
 def balanced(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
-    """The mean share of each class that was told right."""
+    """Return the mean share of each class that was told right."""
     return float(np.mean([np.mean(found[truth == item] == item) for item in (-1, 0, 1)]))
 
 

@@ -48,7 +48,7 @@ def held_out(group: str) -> bool:
 
 
 def wice(data: Path) -> Iterator[Example]:
-    """Claims of Wikipedia beside the web pages that they cite."""
+    """Yield claims of Wikipedia beside the web pages that they cite."""
     for row in read_rows(data / "wice" / "dev" / "examples.jsonl.gz"):
         yield Example(
             (row["source"],),
@@ -74,7 +74,7 @@ def scifact(data: Path) -> Iterator[Example]:
 
 
 def made(data: Path, seed: int = 1, each: int = 1) -> Iterator[Example]:
-    """Claims made of passages and of questions about them."""
+    """Yield claims made of passages and of questions about them."""
     chance = random.Random(seed)
     for directory in (data / "squad2_dev", *(data / "xquad" / name for name in LANGUAGES)):
         maker = _Maker(directory, chance)
@@ -191,7 +191,7 @@ class _Maker:
     def _example(
         self, row: dict[str, Any], claim: str, supported: bool, without: bool = False
     ) -> Example:
-        """The claim beside its passage and others, or beside others only."""
+        """Return the claim beside its passage and others, or beside others only."""
         place = self._rows.index(row)
         near = [r["text"] for r in self._rows[max(0, place - 6) : place + 7] if r is not row]
         far = [r["text"] for r in self._chance.sample(self._rows, 3) if r is not row]
@@ -207,7 +207,7 @@ _GERMAN = frozenset(["ist", "war", "sind", "waren", "wurde", "wurden"])
 
 
 def said(question: str, answer: str) -> str:
-    """A question and its answer as one statement."""
+    """Return a question and its answer as one statement."""
     bare = question.strip().rstrip("?？ ¿").lstrip("¿")
     if _OPENER.match(bare):
         return _OPENER.sub(f"{answer} ", bare, count=1) + "."

@@ -107,13 +107,13 @@ _MAP = re.compile(r"^//# sourceMappingURL=.*\n?", re.MULTILINE)
 
 
 def adapted(content: bytes) -> bytes:
-    """The content as a browser without a build step loads it."""
+    """Return the content as a browser without a build step loads it."""
     text = _IMPORT.sub(r"\1\2./preact.js\2", content.decode())
     return _MAP.sub("", text).encode()
 
 
 def fetched(package: str, folder: Path) -> Path:
-    """The archive of a package, as the registry has it."""
+    """Return the archive of a package, as the registry has it."""
     command = ["npm", "pack", "--silent", "--pack-destination", str(folder), package]
     named = subprocess.run(command, check=True, capture_output=True, text=True)
     return folder / named.stdout.split()[-1]

@@ -73,7 +73,7 @@ def joined(packed: Sequence[bytes]) -> dict[str, Any]:
 
 
 def read_packed(file: Path) -> list[bytes] | None:
-    """The inverse of `joined`."""
+    """Return the inverse of `joined`."""
     with np.load(file) as data:
         if "packed" not in data:
             return None
@@ -82,7 +82,7 @@ def read_packed(file: Path) -> list[bytes] | None:
 
 
 def read_questions(file: Path) -> list[EncodedQuestion]:
-    """What `questions` wrote."""
+    """Return what `questions` wrote."""
     with np.load(file) as data:
         if "ids" not in data:
             return [EncodedQuestion(vector) for vector in data["vectors"]]

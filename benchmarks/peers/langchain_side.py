@@ -28,7 +28,7 @@ def stemmed(text: str) -> list[str]:
 
 
 def pairs(text: str) -> list[str]:
-    """Pairs of Chinese characters."""
+    """Return pairs of Chinese characters."""
     return re.findall(PAIRS, text.lower())
 
 

@@ -44,7 +44,7 @@ def main(opened: Opened) -> None:
 
 
 def _asked(search: Search, data: Exported) -> dict[str, object]:
-    """The ten best documents for each question, and the usual milliseconds of a search."""
+    """Return the ten best documents for each question, and the usual milliseconds of a search."""
     for question in data.questions[:WARM]:
         search(question)
     rankings, seconds = [], []

@@ -60,7 +60,7 @@ async def export(directory: Path, size: int) -> Path:
 
 
 def word(number: int) -> str:
-    """An invented word, another for each number."""
+    """Return an invented word, another for each number."""
     made, rest = "", number
     while rest or len(made) < 4:
         rest, syllable = divmod(rest, len(SYLLABLES))

@@ -236,12 +236,12 @@ async def open_adapters(
 
 
 def checker(reader: PairReader) -> Checker:
-    """What compares claims with sources."""
+    """Return what compares claims with sources."""
     return ReadingChecker(reader)
 
 
 def _build_reading_reranker(settings: Settings, reader: PairReader) -> ReadingReranker | None:
-    """The reader as a reranker; None where the operator has named another."""
+    """Return the reader as a reranker; None where the operator has named another."""
     named = settings.rerank.model or settings.rerank.base_url
     return None if named else ReadingReranker(reader)
 
@@ -401,7 +401,7 @@ async def open(
 
 
 def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | None:
-    """What has pictures described, where that is wanted and can be done."""
+    """Return what has pictures described, where that is wanted and can be done."""
     model = adapters.chat
     if not settings.ingest.captions or model is None or not model.profile.vision:
         return None
@@ -409,7 +409,7 @@ def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | Non
 
 
 async def _vocabulary_readers(settings: Settings, adapters: Adapters) -> list[VocabularyReader]:
-    """Who keeps the vocabularies; it begins with what an earlier process left unread."""
+    """Return who keeps the vocabularies; it begins with what an earlier process left unread."""
     if not settings.spelling.enabled:
         return []
     reader = VocabularyReader(adapters.index, adapters.vocabulary)

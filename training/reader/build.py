@@ -83,7 +83,7 @@ def _stated(data: Path, texts: Passages, shard: int) -> Iterator[Example]:
 
 
 def checking(data: Path) -> Iterator[Example]:
-    """A little of everything from the other halves, to watch while training runs."""
+    """Yield a little of everything from the other halves, to watch while training runs."""
     maker = Maker(data, held=True, seed=3)
     for real in (maker.fever(), maker.jnli(), maker.klue(), maker.wice()):
         yield from _some(list(real), 500)

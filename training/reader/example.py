@@ -39,8 +39,8 @@ class Example:
 
 
 def answered(claim: Example, question: str, words: tuple[str, str]) -> Iterator[Example]:
-    """The claim asked for and answered with each of `words`, yes and no, where it is known which of
-    them is true."""
+    """Yield the claim asked for and answered with each of `words`, yes and no, where it is known
+    which of them is true."""
     if claim.verdict is Verdict.NOT_SAID:
         verdicts = (Verdict.NOT_SAID, Verdict.NOT_SAID)
     elif claim.verdict is Verdict.SUPPORTED:
@@ -57,5 +57,5 @@ def answered(claim: Example, question: str, words: tuple[str, str]) -> Iterator[
 
 
 def held_out(group: str) -> bool:
-    """Whether a document belongs to the half that the reader is measured on: by a hash."""
+    """Tell whether a document belongs to the half that the reader is measured on: by a hash."""
     return hashlib.blake2b(group.encode(), digest_size=2).digest()[0] % 2 == 1

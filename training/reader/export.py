@@ -62,7 +62,7 @@ class Network(Drawing):
         return super().normal(x, name)
 
     def plain(self, x: str, name: str) -> str:
-        """A small matrix, in floats."""
+        """Return a small matrix, in floats."""
         weight = self.constant(f"{name}.t", self._given[f"{name}.weight"].T, np.float32)
         bias = self.constant(f"{name}.bias", self._given[f"{name}.bias"], np.float32)
         return self.node("Gemm", [x, weight, bias], f"{name}.out")

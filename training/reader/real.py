@@ -31,13 +31,13 @@ MAX_WINDOW = 1200
 
 
 def rows_of(directory: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Passages and questions."""
+    """Return passages and questions."""
     corpus = list(read_rows(directory / "corpus.jsonl.gz"))
     return corpus, list(read_rows(directory / "dev" / "queries.jsonl.gz"))
 
 
 def split_of(name: str, row: dict[str, Any]) -> str:
-    """The name of the document that a passage is from: all of an article are on one side."""
+    """Return the name of the document that a passage is from: all of an article are on one side."""
     if "group" in row:
         return str(row["group"])
     if name in ("squad2_dev", "xquad"):
@@ -151,7 +151,7 @@ class Maker:
         self._swapper = Swapper(self._chance)
 
     def passages(self, name: str, folder: str | None = None) -> Passages:
-        """The passages of a set on this side of the split."""
+        """Return the passages of a set on this side of the split."""
         rows, questions = rows_of(self._data / (folder or name))
         rows = [row for row in rows if held_out(split_of(name, row)) == self._held]
         return Passages(name, rows, questions)
@@ -209,8 +209,8 @@ class Maker:
                     )
 
     def of_answers(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions with their answers as claims: the right answer, another, and beside a passage
-        that lacks it."""
+        """Yield questions with their answers as claims: the right answer, another, and beside a
+        passage that lacks it."""
         chance = self._chance
         questions = [q for q in found.questions if q["answers"]]
         for question in chance.sample(questions, min(most, len(questions))):
@@ -248,7 +248,7 @@ class Maker:
                     yield Example(kind, claim, other, title=title, verdict=Verdict.NOT_SAID)
 
     def of_unanswerable(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions that a passage does not answer, with a likely answer: not said."""
+        """Yield questions that a passage does not answer, with a likely answer: not said."""
         rows = [q for q in found.questions if not q["answers"] and q.get("answerable") is False]
         for question in self._chance.sample(rows, min(most, len(rows))):
             row = found.by_id[question["relevant"][0]]
@@ -286,7 +286,7 @@ class Maker:
         return self._chance.choice(near or own) if near or own else None
 
     def _without(self, row: dict[str, Any], answers: Sequence[str], found: Passages) -> str | None:
-        """A piece of the same passage or article without any of the answers."""
+        """Return a piece of the same passage or article without any of the answers."""
         spans = found.cut[row["id"]]
         free = [
             i for i, s in enumerate(spans) if not any(a in row["text"][slice(*s)] for a in answers)
@@ -304,7 +304,7 @@ class Maker:
         return None if other["id"] == row["id"] or any(a in text for a in answers) else text
 
     def of_sentences(self, found: Passages, most: int) -> Iterator[Example]:
-        """Sentences of a passage as they stand or shortened, and with one thing changed."""
+        """Yield sentences of a passage as they stand or shortened, and with one thing changed."""
         chance = self._chance
         places = [
             (row, i)
@@ -374,7 +374,7 @@ class Maker:
             )
 
     def across(self, most: int) -> Iterator[Example]:
-        """A sentence in one language beside the same place of the passage in another."""
+        """Yield a sentence in one language beside the same place of the passage in another."""
         chance = self._chance
         sets = {lang: self.passages("xquad", f"xquad/{lang}") for lang in XQUAD}
         ids = [row["id"].split(":")[-1] for row in sets["en"].rows]
@@ -413,8 +413,8 @@ class Maker:
     # Questions --------------------------------------------------------------------------------
 
     def of_questions(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions beside their passage or a piece of it, beside pieces without the answer, and
-        with a name or number exchanged."""
+        """Yield questions beside their passage or a piece of it, beside pieces without the answer,
+        and with a name or number exchanged."""
         for question in self._chance.sample(found.questions, min(most, len(found.questions))):
             row = found.by_id[question["relevant"][0]]
             title = found.title(row) if self._chance.random() < 0.5 else ""
@@ -469,7 +469,7 @@ class Maker:
         return text, (begin, begin + len(right))
 
     def asked_across(self, most: int) -> Iterator[Example]:
-        """Questions in one language beside passages in another: their own, pieces without the
+        """Yield questions in one language beside passages in another: their own, pieces without the
         answer, those that share most of the question's words, and with a word exchanged."""
         chance = self._chance
         sets = {lang: self.passages("xquad", f"xquad/{lang}") for lang in XQUAD}
@@ -512,8 +512,8 @@ class Maker:
                 yield replace(form, text=otherwise, passage=text)
 
     def _asked_otherwise(self, query: str, passage: str, found: Passages) -> str:
-        """The question with a word of another one that the passage lacks: "when was it built" for
-        "when was it opened"."""
+        """Return the question with a word of another one that the passage lacks: "when was it
+        built" for "when was it opened"."""
         chance = self._chance
         words = query.rstrip(" ?？").split()
         if is_cjk(query) or len(words) < 4:
@@ -533,7 +533,7 @@ class Maker:
         return "" if held else asked
 
     def of_near(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions, and their answers as claims, beside the sentences that share most of the
+        """Yield questions, and their answers as claims, beside the sentences that share most of the
         question's rarer words and lack every answer, in the same passage and in others."""
         chance = self._chance
         questions = [q for q in found.questions if q["answers"]]
@@ -581,8 +581,8 @@ class Maker:
 
 
 def labelled(data: Path, name: str, held: bool) -> list[dict[str, Any]]:
-    """The rows of a set of claims with one sentence each, on one side of the split. Rows that
-    share a text, be it one's claim and the other's source, are on the same side."""
+    """Return the rows of a set of claims with one sentence each, on one side of the split. Rows
+    that share a text, be it one's claim and the other's source, are on the same side."""
     rows = list(read_rows(data / name / "dev" / "examples.jsonl.gz"))
     first: dict[str, str] = {}
 
@@ -612,7 +612,7 @@ def _may_replace(right: str, other: str) -> bool:
 
 
 def shorter(sentence: str) -> list[str]:
-    """The sentence without brackets, or without its last clause."""
+    """Return the sentence without brackets, or without its last clause."""
     found = [re.sub(r"\s?[(（][^)）]*[)）]", "", sentence)]
     parts = re.split(r"(?<=[,;]) |(?<=[，、；])", sentence)
     if len(parts) > 1:
@@ -624,7 +624,7 @@ def shorter(sentence: str) -> list[str]:
 
 
 def near_windows(claim: str, source: str, most: int) -> list[str]:
-    """The pieces of three sentences of a long source that hold most of a claim's words."""
+    """Return the pieces of three sentences of a long source that hold most of a claim's words."""
     spans = [(s, e) for s, e in cut(source) if e - s > 3]
     scored = []
     for i in range(len(spans)):

@@ -51,7 +51,7 @@ def _embedder(weights: E5Weights) -> dict[str, Floats]:
 
 
 def _shipped() -> dict[str, Floats]:
-    """What `export.py` drew, in floats again."""
+    """Return what `export.py` drew, in floats again."""
     graph = onnx.load(find_bundled() / FILE).graph
     held = {item.name: onnx.numpy_helper.to_array(item) for item in graph.initializer}
     found = {"part.weight": held["part.table"]}

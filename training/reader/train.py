@@ -167,7 +167,7 @@ def tensors(batch: tuple[np.ndarray, ...]) -> Batch:
 
 
 def rows_with(labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows that have this label, and the labels, on the device."""
+    """Return the rows that have this label, and the labels, on the device."""
     rows = (labels >= 0).nonzero()[:, 0]
     return rows.to(DEVICE, non_blocking=True), labels[rows].to(DEVICE, non_blocking=True)
 
@@ -199,7 +199,7 @@ def loss_of(seen: Tensor, each: Tensor, batch: Batch) -> Tensor:
 
 
 def distilled(seen: Tensor, each: Tensor, taught: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
-    """How far the outputs are from those of a teacher, where a row of its kind has any."""
+    """Tell how far the outputs are from those of a teacher, where a row of its kind has any."""
     _, parts, right, labels = batch
     asked, spans, claims = (rows_with(labels[:, column])[0] for column in (0, 1, 3))
     pair, tokens, marked = taught[0].float(), taught[1].float(), right >= 0
@@ -266,7 +266,7 @@ def checked(model: ReaderModel, words: Words, rows: Rows, every: int = 1) -> str
 
 
 def begun(start: dict[str, np.ndarray], layers: int) -> ReaderModel:
-    """A model with the weights of the embedder's first layers."""
+    """Return a model with the weights of the embedder's first layers."""
     model = ReaderModel(layers)
     state = model.state_dict()
     for name in state:
@@ -277,7 +277,7 @@ def begun(start: dict[str, np.ndarray], layers: int) -> ReaderModel:
 
 
 def loaded(state: dict[str, Tensor]) -> ReaderModel:
-    """The trained model, to read with."""
+    """Return the trained model, to read with."""
     model = ReaderModel(sum(name.endswith("qkv.bias") for name in state))
     model.load_state_dict(state)
     return model.to(DEVICE).eval()

@@ -55,9 +55,9 @@ DEEPEST = 9
 def compress_texts(
     question: str, texts: Sequence[str], ratio: float, counted: Count = count
 ) -> list[str]:
-    """Each text with the sentences that hold most of the question's words, by rarity, in their
-    order, in about `ratio` (0..1) of its tokens; its best sentence always stays, whole. A line ends
-    where sentences are left out.
+    """Return each text with the sentences that hold most of the question's words, by rarity, in
+    their order, in about `ratio` (0..1) of its tokens; its best sentence always stays, whole. A
+    line ends where sentences are left out.
 
     Where the question's words say nothing, a text's first sentences stay.
     """
@@ -194,7 +194,7 @@ class Assemble(Stage):
 
 
 def _tell_gain(turn: Turn, passages: Sequence[Passage]) -> str:
-    """How many passages only the further queries found, for the trace; empty without any."""
+    """Tell how many passages only the further queries found, for the trace; empty without any."""
     asked = {turn.question, turn.original}
     ids = {
         is_further: {
@@ -234,15 +234,15 @@ async def _relevant(
 
 
 def _by_worth(found: Sequence[tuple[str, Hit]], excerpts: bool) -> list[tuple[str, Hit]]:
-    """Passages in order by what they tell of the whole."""
+    """Return passages in order by what they tell of the whole."""
     if excerpts:
         return sorted(found, key=lambda item: -item[1].score)
     return _order_by_outline(found)
 
 
 def _order_by_outline(found: Sequence[tuple[str, Hit]]) -> list[tuple[str, Hit]]:
-    """The chunks of documents by what they tell of the whole: their beginnings, then where their
-    sections begin, the upper ones first, then all others."""
+    """Return the chunks of documents by what they tell of the whole: their beginnings, then where
+    their sections begin, the upper ones first, then all others."""
 
     def rank(place: int) -> tuple[int, int]:
         chunk = found[place][1].chunk
@@ -254,7 +254,7 @@ def _order_by_outline(found: Sequence[tuple[str, Hit]]) -> list[tuple[str, Hit]]
 
 
 def _without_contained(hits: Sequence[Hit]) -> list[Hit]:
-    """Hits without those whose text is part of a better one of the same document."""
+    """Return hits without those whose text is part of a better one of the same document."""
     kept: list[Hit] = []
     for hit in hits:
         document = hit.chunk.document_id
@@ -281,7 +281,7 @@ def _within_chars(chosen: Sequence[tuple[str, Hit]], most: int) -> list[tuple[st
 def _within_tokens(
     found: Sequence[tuple[str, Hit]], most: int, counted: Count
 ) -> tuple[list[tuple[str, Hit]], int]:
-    """The passages that fit, and their number of tokens."""
+    """Return the passages that fit, and their number of tokens."""
     chosen: list[tuple[str, Hit]] = []
     left = most
     for text, hit in found:
@@ -368,7 +368,7 @@ async def build_prompt(
 
 
 def _summary_certainty(plan: Plan) -> float:
-    """How surely the passages are those of the document that is to be summed up."""
+    """Tell how surely the passages are those of the document that is to be summed up."""
     if plan.sums_up is None or plan.strategy != "sequential":
         return 0.0
     return NAMED if plan.sums_up else GUESSED

@@ -112,7 +112,7 @@ async def answer_by_vote(turn: Turn, answerer: Answerer, adapters: Adapters, how
 async def _ask_members(
     turn: Turn, answerer: Answerer, adapters: Adapters, how: Voting
 ) -> list[_Member]:
-    """The answers of all members, in order."""
+    """Return the answers of all members, in order."""
     members: Sequence[Answerer] = adapters.ensemble or [answerer] * how.samples
     turns = asyncio.Semaphore(how.concurrency)
 
@@ -127,7 +127,7 @@ async def _ask_members(
 async def _answer(
     turn: Turn, member: Answerer, temperature: float | None, seconds: float
 ) -> _Member:
-    """One member's answer; its failure is its own."""
+    """Return one member's answer; its failure is its own."""
     reply = Reply(turn, member.name, True, nowhere)
     ask = replace(turn.ask, question=turn.question)
     if temperature is not None:
@@ -157,8 +157,8 @@ async def _answer(
 async def _check(
     turn: Turn, answer: GeneratedAnswer, adapters: Adapters
 ) -> tuple[GeneratedAnswer, float]:
-    """The answer, which is a refusal if it says in its own words that the sources lack what was
-    asked, and the mean probability that they support its claims."""
+    """Return the answer, which is a refusal if it says in its own words that the sources lack what
+    was asked, and the mean probability that they support its claims."""
     asked = replace(turn, answer=replace(answer, held=True))
     found = (await Check(asks_model=False, quotes=False).run(asked, adapters, nowhere)).turn
     likely = [likelihood(verdict) for verdict in found.verdicts if verdict.label != "no_claim"]
@@ -170,8 +170,8 @@ async def _check(
 async def _scores(
     checked: Sequence[tuple[GeneratedAnswer, float]], checker: Checker
 ) -> list[_ScoredAnswer]:
-    """How well each answer is supported, by how far the passages support it. A refusal is as right
-    as the other answers are badly grounded, and agrees with other refusals alone."""
+    """Tell how well each answer is supported, by how far the passages support it. A refusal is as
+    right as the other answers are badly grounded, and agrees with other refusals alone."""
     if len(checked) == 1:
         return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in checked]
     answers = [answer for answer, _ in checked]
@@ -195,7 +195,7 @@ async def _agreement(
     i: int,
     j: int,
 ) -> float:
-    """How far two answers support each other."""
+    """Tell how far two answers support each other."""
     if answers[i].refused or answers[j].refused:
         return float(answers[i].refused and answers[j].refused)
     return fmean(
@@ -209,7 +209,7 @@ async def _agreement(
 async def _support(
     checker: Checker, claims: Sequence[Claim], sources: Sequence[EvidenceSource]
 ) -> float:
-    """The mean probability that the sources support the claims."""
+    """Return the mean probability that the sources support the claims."""
     if not claims:
         return UNKNOWN
     return fmean(item.probability for item in await checker.support(claims, sources))
@@ -290,7 +290,7 @@ class Generate(Stage):
         return await self._answer(turn, answerer, emit)
 
     async def _spare_model(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        """The step with the answer that is known without the model, if there is one."""
+        """Return the step with the answer that is known without the model, if there is one."""
         work = answer_without_model(turn, adapters, self.compares_faqs)
         step = await run_part(self, "pre_answer_gate", turn, work, GATE_SECONDS)
         answer = step.turn.answer
@@ -335,7 +335,7 @@ class Generate(Stage):
     async def _answer_by_vote(
         self, turn: Turn, answerer: Answerer, adapters: Adapters, emit: Emit
     ) -> Step:
-        """The answer that wins the vote."""
+        """Return the answer that wins the vote."""
         vote = await answer_by_vote(turn, answerer, adapters, self.voting)
         await _report(vote.dropped, emit)
         if vote.answer.note:

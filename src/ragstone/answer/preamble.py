@@ -53,7 +53,7 @@ _SHORT = 26
 
 
 def may_be_preamble(text: str) -> bool:
-    """Whether the beginning of an answer may be such an opening, or become one."""
+    """Tell whether the beginning of an answer may be such an opening, or become one."""
     begun = text.lstrip().casefold()
     if not any(begun.startswith(first) or first.startswith(begun) for first in _FIRST):
         return False
@@ -81,6 +81,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _last_word(text: str) -> str:
-    """The word that the text ends with, which may go on; empty if it ends with none."""
+    """Return the word that the text ends with, which may go on; empty if it ends with none."""
     found = re.search(r"[^\s.!:]*\Z", text)
     return found[0] if found else ""

@@ -81,11 +81,11 @@ class InlineMarkers:
         return len(self._space)
 
     def feed(self, text: str) -> str:
-        """The text that can be sent after `text` has arrived."""
+        """Return the text that can be sent after `text` has arrived."""
         return "".join(self._token(token) for token in _TOKEN.findall(text))
 
     def end(self) -> str:
-        """The rest of the text, at its end."""
+        """Return the rest of the text, at its end."""
         return self._marker() + self._flush_space()
 
     def _token(self, token: str) -> str:
@@ -107,7 +107,7 @@ class InlineMarkers:
         return space
 
     def _is_complete(self, following: str) -> bool:
-        """Whether what has been said is a whole sentence, or a line, if something comes next
+        """Tell whether what has been said is a whole sentence, or a line, if something comes next
         that begins so: the rest of its first word may not be there yet."""
         last = self._sentence[-LOOKED_AT:]
         said = last.rstrip()
@@ -122,7 +122,7 @@ class InlineMarkers:
         return bool(spaced and _ENDS.search(bare) and len(sentences(f"{bare} {following}x")) > 1)
 
     def _marker(self) -> str:
-        """The marker that the sentence lacks."""
+        """Return the marker that the sentence lacks."""
         sentence = self._sentence
         refuses = sentence.strip().casefold() == self._refusal
         if refuses or self._code or _MARKER.search(sentence) or _NO_PROSE.match(sentence):

@@ -40,7 +40,7 @@ class AnswerJudgement:
 
 
 def parse_judgement(said: str) -> AnswerJudgement | None:
-    """What a reply says; None for one without all criteria."""
+    """Return what a reply says; None for one without all criteria."""
     for value in json_values(said):
         if not isinstance(value, dict):
             continue
@@ -62,7 +62,7 @@ LOCAL = "the answer's confidence"
 
 
 async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, str, Usage]:
-    """The judgement of the turn's answer, the name of the judge, and the usage."""
+    """Return the judgement of the turn's answer, the name of the judge, and the usage."""
     answer = turn.answer or GeneratedAnswer()
     local = AnswerJudgement(answer.confidence or 0.0, _aspect_query(turn, answer))
     model = adapters.evaluator or adapters.completer
@@ -83,7 +83,7 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
 
 
 def _aspect_query(turn: Turn, answer: GeneratedAnswer) -> str:
-    """A query for the aspects that no passage covers."""
+    """Return a query for the aspects that no passage covers."""
     missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
     return " ".join(missing)
 
@@ -134,7 +134,7 @@ class Rounds(Stage):
     )
 
     def judges(self, level: Level) -> bool:
-        """Whether answers of this level are judged unless the request says otherwise."""
+        """Tell whether answers of this level are judged unless the request says otherwise."""
         return self.every_level or level in ROUNDS
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
@@ -203,8 +203,8 @@ class Rounds(Stage):
 
 
 def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
-    """The question with one more query, or with what the next answer should do better, and what
-    has been spent; None if there is nothing new to try."""
+    """Return the question with one more query, or with what the next answer should do better, and
+    what has been spent; None if there is nothing new to try."""
     said = tried.said
     new = said.query.casefold() not in {"", *(query.casefold() for query in asked.queries)}
     if not new and not said.advice:
@@ -221,7 +221,7 @@ def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
 
 
 async def _send_best(turn: Turn, best: _RoundResult, rounds: int, limit: str, emit: Emit) -> Step:
-    """The best answer, to the client; `limit` is what ended the rounds."""
+    """Return the best answer, to the client; `limit` is what ended the rounds."""
     answer = replace(turn.answer or GeneratedAnswer(), held=False)
     await emit(Sources(turn.passages))
     if turn.verdicts:

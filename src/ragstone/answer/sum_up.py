@@ -81,7 +81,7 @@ async def sum_up(turn: Turn, adapters: Adapters, emit: Emit) -> Step:
 async def _summarize_parts(
     question: str, parts: Sequence[Sequence[_Numbered]], rules: str, model: Completer
 ) -> tuple[list[_Numbered], Usage]:
-    """The summary of each part, and what they took; raises what the first failed with."""
+    """Return the summary of each part, and what they took; raises what the first failed with."""
     free = asyncio.Semaphore(PARALLEL)
 
     async def summarize_part(part: Sequence[_Numbered]) -> tuple[_Numbered, Usage]:
@@ -106,7 +106,7 @@ async def _summarize_parts(
 
 
 def in_reading_order(turn: Turn) -> tuple[Hit, ...]:
-    """The hits as they stand in their documents."""
+    """Return the hits as they stand in their documents."""
     placed = turn.lists[0].found if turn.lists else ()
     order = {scored.chunk_id: place for place, scored in enumerate(placed)}
     return tuple(sorted(turn.hits, key=lambda hit: order.get(hit.chunk.chunk_id, len(order))))
@@ -148,6 +148,6 @@ def _has_citation(text: str, new: Mapping[int, int]) -> bool:
 
 
 def _head(hit: Hit) -> str:
-    """What stands over a passage that begins a section."""
+    """Return what stands over a passage that begins a section."""
     chunk = hit.chunk
     return "" if chunk.chunk_index else f"{chunk.title or chunk.path}\n"

@@ -27,7 +27,7 @@ def pack(kept: Kept) -> bytes:
 
 
 def unpack(data: bytes) -> Kept | None:
-    """The inverse of `pack`; None for bytes of another format."""
+    """Return the inverse of `pack`; None for bytes of another format."""
     try:
         return _adapter().validate_python(json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, ValidationError):

@@ -103,7 +103,7 @@ class Classify(Stage):
         return gate if gate.leaves else replace(step, turn=gate.turn)
 
     async def _recognise(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        """The step with the intent, which is small talk's answer where it is that."""
+        """Return the step with the intent, which is small talk's answer where it is that."""
         guess = await self._guess(turn, adapters)
         if guess.unsure and self.asks_model and adapters.completer:
             turn, guess = await self._model_intent(turn, guess, adapters, adapters.completer)
@@ -163,20 +163,20 @@ class Classify(Stage):
         return turn, replace(guess, intent=Intent(name, BY_MODEL, 2), reason=model.name)
 
     def _is_plausible(self, name: str, turn: Turn) -> bool:
-        """Whether the model's intent is possible: a long text is a question, and a follow-up needs
-        a conversation."""
+        """Tell whether the model's intent is possible: a long text is a question, and a follow-up
+        needs a conversation."""
         if name == "small_talk":
             return self.answers and len(turn.question) <= small_talk.MOST_CHARS
         return name != "follow_up" or _continues(turn)
 
 
 def _continues(turn: Turn) -> bool:
-    """Whether something was said before."""
+    """Tell whether something was said before."""
     return any(message.role != "system" for message in turn.ask.history)
 
 
 def _is_follow_up(intent: Intent | None) -> bool:
-    """Whether the question is a follow-up, which can look like small talk."""
+    """Tell whether the question is a follow-up, which can look like small talk."""
     return intent is not None and intent.name == "follow_up"
 
 
@@ -185,7 +185,7 @@ MAX_PHRASE_CHARS = 120
 
 
 def is_about_conversation(request: str) -> bool:
-    """Whether the request is only about the conversation."""
+    """Tell whether the request is only about the conversation."""
     said = unicodedata.normalize("NFC", request[: MAX_PHRASE_CHARS + 1]).replace("’", "'")
     if len(said) > MAX_PHRASE_CHARS:
         return False
@@ -254,7 +254,7 @@ async def answer_from_conversation(
 async def _needs_documents(
     turn: Turn, said: Sequence[Message], adapters: Adapters, model: Completer
 ) -> tuple[bool, Usage]:
-    """Whether the chat model says that documents are needed; they are if it is not clear."""
+    """Tell whether the chat model says that documents are needed; they are if it is not clear."""
     rules = await prompt(turn, adapters, "need")
     async with asyncio.timeout(MODEL_SECONDS):
         reply = await model.complete(rules, _model_question(turn, said), REPLY_TOKENS)
@@ -266,7 +266,7 @@ async def _needs_documents(
 async def _conversation_answer(
     turn: Turn, said: Sequence[Message], adapters: Adapters, model: Completer
 ) -> tuple[str, Usage]:
-    """The answer from the conversation, empty where that is not enough."""
+    """Return the answer from the conversation, empty where that is not enough."""
     rules = await prompt(turn, adapters, "need_answer", documents=DOCUMENTS)
     async with asyncio.timeout(MODEL_SECONDS):
         reply = await model.complete(rules, _model_question(turn, said), ANSWER_TOKENS)
@@ -282,8 +282,8 @@ def _model_question(turn: Turn, said: Sequence[Message]) -> str:
 
 
 def _repeats_conversation(text: str, said: Sequence[Message]) -> bool:
-    """Whether most words of the answer are in the conversation: an answer of a single word makes no
-    claim that could be checked otherwise."""
+    """Tell whether most words of the answer are in the conversation: an answer of a single word
+    makes no claim that could be checked otherwise."""
     words = content_word_set(text)
     known = frozenset[str]().union(*(content_word_set(message.text) for message in said))
     return bool(words) and len(words & known) >= MIN_REPEATED * len(words)

@@ -60,7 +60,7 @@ async def standalone_by_model(
 
 
 def _conversation(question: str, before: Sequence[Exchange]) -> str:
-    """The conversation and the message, each in a fence."""
+    """Return the conversation and the message, each in a fence."""
     told = [
         f"user: {exchange.question[:QUESTION_CHARS]}\nassistant: {exchange.answer[:ANSWER_CHARS]}"
         for exchange in before
@@ -69,8 +69,8 @@ def _conversation(question: str, before: Sequence[Exchange]) -> str:
 
 
 def faithful(rewrite: str, question: str, context: str) -> bool:
-    """Whether a rewrite can mean what was asked: not absurdly long, about words that were said, and
-    about some of the question's own where it has several."""
+    """Tell whether a rewrite can mean what was asked: not absurdly long, about words that were
+    said, and about some of the question's own where it has several."""
     if len(rewrite) > max(LONGEST, LONGER * len(question)):
         return False
     said = set(content_words(rewrite))
@@ -177,7 +177,7 @@ class Contextualize(Stage):
         )
 
     def _uses_model(self, tier: Tier) -> bool:
-        """Whether a chat model of this size rewrites: a small one does it worse than rules."""
+        """Tell whether a chat model of this size rewrites: a small one does it worse than rules."""
         if self.rewriting_by == "auto":
             return tier in ("medium", "large")
         return self.rewriting_by == "llm"
@@ -185,7 +185,7 @@ class Contextualize(Stage):
     async def _model_rewrite(
         self, question: str, model: Completer, rules: str, before: Sequence[Exchange]
     ) -> tuple[list[str], Usage, str]:
-        """The chat model's rewrites, their usage, and why there are none."""
+        """Return the chat model's rewrites, their usage, and why there are none."""
         stand_in = "by rules" if self.rules_stand_in else "as it was asked"
         try:
             async with asyncio.timeout(self.model_timeout):
@@ -207,7 +207,7 @@ def _set_questions(turn: Turn, questions: Sequence[str]) -> Turn:
 
 
 def exchanges(history: Iterable[Message]) -> list[Exchange]:
-    """The user's questions with the answers that followed."""
+    """Return the user's questions with the answers that followed."""
     found: list[Exchange] = []
     for message in history:
         if message.role == "user":
@@ -272,7 +272,7 @@ async def load_history(
 async def _read_history(
     ask: Ask, most: int, since: float, adapters: Adapters
 ) -> tuple[Sequence[Message], Provenance]:
-    """The turns that the asker may read, and what those of the room were answered from."""
+    """Return the turns that the asker may read, and what those of the room were answered from."""
     who, store = ask.principal, adapters.conversations
     here = conversation_key(who, ask.room or "", ask.user_id)
     known = await store.origins(who, ask.user_id, here.room)

@@ -58,8 +58,8 @@ def topic(
 
 
 def read_csv(text: str, tenant: str) -> list[Topic]:
-    """The topics of a CSV file with a heading: term, and optionally synonyms and examples (each
-    separated by semicolons), language and note.
+    """Return the topics of a CSV file with a heading: term, and optionally synonyms and examples
+    (each separated by semicolons), language and note.
 
     Raises InvalidTopic, with the line, for the first thing that is wrong.
     """
@@ -81,7 +81,7 @@ def read_csv(text: str, tenant: str) -> list[Topic]:
 
 
 def read_file(path: Path) -> str:
-    """A CSV file's text; raises InvalidTopic if it cannot be read or is not UTF-8."""
+    """Return a CSV file's text; raises InvalidTopic if it cannot be read or is not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -91,12 +91,12 @@ def read_file(path: Path) -> str:
 
 
 def example_list() -> str:
-    """The list that comes with Ragstone, as CSV."""
+    """Return the list that comes with Ragstone, as CSV."""
     return files("ragstone.guard").joinpath("data/example-topics.csv").read_text(encoding="utf-8")
 
 
 def write_csv(topics: Sequence[Topic]) -> str:
-    """The inverse of `read_csv`."""
+    """Return the inverse of `read_csv`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -142,7 +142,7 @@ def _split_cell(cell: str) -> list[str]:
 
 
 def _unlike(texts: Sequence[str], taken: set[str]) -> tuple[str, ...]:
-    """The texts with a word in them, each once, whatever its spelling."""
+    """Return the texts with a word in them, each once, whatever its spelling."""
     kept: list[str] = []
     for text in map(_clean, texts):
         form = key(text)

@@ -62,7 +62,7 @@ def router(app: FastAPI, settings: ServerSettings) -> APIRouter:
 
 
 def page(schema: Mapping[str, Any]) -> str:
-    """The operations of an OpenAPI document as HTML."""
+    """Return the operations of an OpenAPI document as HTML."""
     groups: dict[str, list[str]] = {}
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
@@ -115,7 +115,7 @@ def _form(
     body: Mapping[str, Any],
     schema: Mapping[str, Any],
 ) -> str:
-    """What tries the operation; nothing where it takes files, which a program sends."""
+    """Return what tries the operation; nothing where it takes files, which a program sends."""
     taken = operation.get("requestBody", {}).get("content", {})
     if taken and "application/json" not in taken:
         return ""
@@ -134,7 +134,7 @@ def _form(
 
 
 def _example(schema: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
-    """The body's own example, else one with the fields that it needs."""
+    """Return the body's own example, else one with the fields that it needs."""
     if "example" in body:
         return body["example"]
     empty: Mapping[str, Any] = {"string": "", "array": [], "object": {}, "boolean": False}

@@ -27,7 +27,7 @@ can finish sending and sees the answer instead of a broken connection."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine itself."""
+    """Tell whether a host name or address is this machine itself."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -222,7 +222,7 @@ class BodyLimit:
 
 
 def is_upload(headers: Headers) -> bool:
-    """Whether a request's body holds files."""
+    """Tell whether a request's body holds files."""
     return headers.get("content-type", "").lower().startswith("multipart/")
 
 

@@ -96,13 +96,13 @@ def ordinary_words(message: str) -> str:
 
 
 def what_is_wrong(place: str, message: str) -> str:
-    """A sentence of what pydantic found at a place of the request, or in the whole of it."""
+    """Return a sentence of what pydantic found at a place of the request, or in the whole of it."""
     said = ordinary_words(message).rstrip(".")
     return f"{place}: {said}." if place else f"{said}."
 
 
 def find_route(scope: Scope) -> BaseRoute | None:
-    """The route at an address, for whatever method; None where there is nothing."""
+    """Return the route at an address, for whatever method; None where there is nothing."""
     routes: Sequence[BaseRoute] = scope["app"].routes
     while found := [route for route in routes if route.matches(scope)[0] is not Match.NONE]:
         # FastAPI keeps an included router as one of the routes.
@@ -114,7 +114,7 @@ def find_route(scope: Scope) -> BaseRoute | None:
 
 
 def respond_to_error(scope: Scope, error: RagstoneError) -> Response:
-    """The response that an error ends a request with, outside of the routes too."""
+    """Return the response that an error ends a request with, outside of the routes too."""
     refusal = Refusal(
         error.status, error.message, error.code, error.retry, headers=_headers(error), error=error
     )
@@ -122,19 +122,19 @@ def respond_to_error(scope: Scope, error: RagstoneError) -> Response:
 
 
 def respond_to_status(scope: Scope, status: int, message: str, retry: bool = False) -> Response:
-    """The same for what is not an error of ours."""
+    """Return the same for what is not an error of ours."""
     return respond_to_refusal(scope, Refusal(status, message, _CODES.get(status, "error"), retry))
 
 
 def respond_to_refusal(scope: Scope, refusal: Refusal) -> Response:
-    """The refusal in the shape of the route's own dialect, if its routes have `format_refusal`;
-    else as `format_refusal` here."""
+    """Return the refusal in the shape of the route's own dialect, if its routes have
+    `format_refusal`; else as `format_refusal` here."""
     own = getattr(scope.get("route") or find_route(scope), "format_refusal", None)
     return cast(Response, own(refusal)) if own else format_refusal(scope["path"], refusal)
 
 
 def format_refusal(path: str, refusal: Refusal) -> Json:
-    """The refusal in OpenAI's shape below /v1, in ours elsewhere."""
+    """Return the refusal in OpenAI's shape below /v1, in ours elsewhere."""
     if path != OPENAI_PREFIX and not path.startswith(OPENAI_PREFIX + "/"):
         return Json({"error": refusal.body}, refusal.status, refusal.headers)
     # The official client retries every 409 and 5xx unless this header says that it is no use.
@@ -146,7 +146,7 @@ def format_refusal(path: str, refusal: Refusal) -> Json:
 def openai_error(
     status: int, message: str, code: str, param: str | None = None
 ) -> dict[str, dict[str, str | None]]:
-    """The body of an error as OpenAI's API has it."""
+    """Return the body of an error as OpenAI's API has it."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
@@ -215,7 +215,7 @@ def _headers(error: RagstoneError) -> dict[str, str]:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """The methods of every route at this address; Starlette names those of the first one."""
+    """Return the methods of every route at this address; Starlette names those of the first one."""
     return [
         method
         for method in _METHODS
@@ -233,7 +233,7 @@ async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -
 
 
 async def json_unless_left(request: Request, body: Coroutine[Any, Any, Any]) -> Response:
-    """The same for an answer that is a body in JSON."""
+    """Return the same for an answer that is a body in JSON."""
 
     async def answer() -> Response:
         return Json(await body)

@@ -60,7 +60,7 @@ class SecurityHeaders:
 
 
 def _is_tls(scope: Scope) -> bool:
-    """Whether the client came by HTTPS, here or at a proxy that says so.
+    """Tell whether the client came by HTTPS, here or at a proxy that says so.
 
     Who lies about it changes only what their own browser remembers.
     """

@@ -99,7 +99,7 @@ ENDED = "login-ended"
 
 
 def login_router(gate: Gate) -> APIRouter:
-    """The routes; the first one leads to the page at `/`."""
+    """Return the routes; the first one leads to the page at `/`."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/login", response_model=None)
@@ -153,7 +153,7 @@ class SignInInvitation(ClosedBody):
 def password_router(
     people: PeopleService, gate: Gate, rates: Rates, settings: Settings
 ) -> APIRouter:
-    """The routes. Who asks has no credential yet."""
+    """Return the routes. Who asks has no credential yet."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.post("/sign-in-password", response_model=None)

@@ -133,8 +133,8 @@ def _check(caller: Caller, id: str) -> None:
 
 
 def _collection(key: ApiKey) -> str:
-    """The collection that a widget asks: the one that its key reaches, or the usual one. Raises
-    UnknownKey for a key whose collections are gone."""
+    """Return the collection that a widget asks: the one that its key reaches, or the usual one.
+    Raises UnknownKey for a key whose collections are gone."""
     if key.collections is None:
         return "default"
     if not key.collections:

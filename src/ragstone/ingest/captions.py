@@ -84,7 +84,7 @@ class CaptionMaker:
         return found.texts()
 
     async def describe(self, collection: Collection, data: bytes) -> "PictureDescription":
-        """What the model says of a picture; raises RagstoneError."""
+        """Return what the model says of a picture; raises RagstoneError."""
         texts = await self.templates.texts(collection.tenant)
         rules = (
             choose_by_language(texts, PROMPT, lambda: collection.language)
@@ -227,7 +227,7 @@ class _Found:
                     parts[start] = max(text, parts.get(start, ""), key=len)
 
     def find_lacking(self) -> set[str]:
-        """The ids of the pictures of which no model has said anything."""
+        """Return the ids of the pictures of which no model has said anything."""
         return {id for digest, id in self._ids.items() if digest not in self._parts}
 
     def texts(self) -> dict[str, str]:

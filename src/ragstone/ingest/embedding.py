@@ -81,8 +81,8 @@ class Pending:
         return self._behind
 
     def spare(self, most: int) -> list[Chunk]:
-        """Some for another process, of those that would be taken last; busy until it is said that
-        their ids are removed, or are `put_back`."""
+        """Return some for another process, of those that would be taken last; busy until it is said
+        that their ids are removed, or are `put_back`."""
         some = [self._held.pop() for _ in range(min(most, len(self._held)))]
         self._busy |= {chunk.chunk_id for chunk in some}
         return some
@@ -103,8 +103,8 @@ class Pending:
         self._told.set()
 
     async def take(self, most: int = BATCH, leaves: Leaves = leave_nothing) -> list[Chunk]:
-        """The next batch, those that were told first; none if nothing waits, or all that was told
-        is taken and somebody else sees to others. What is taken is busy until `remove`."""
+        """Return the next batch, those that were told first; none if nothing waits, or all that was
+        told is taken and somebody else sees to others. What is taken is busy until `remove`."""
         while self._behind and not self._held:
             if not self._passed_own and await leaves():
                 self._behind = self._passed_own  # Chunks may have come meanwhile.
@@ -140,8 +140,8 @@ class Pending:
 
 
 def late_dimensions(embedder: Embedder, settings: IngestSettings) -> int:
-    """The length of the token vectors by which a new collection of this embedder is searched; 0
-    where it is not."""
+    """Return the length of the token vectors by which a new collection of this embedder is
+    searched; 0 where it is not."""
     if settings.late_interaction and isinstance(embedder, LateEmbedder):
         return embedder.token_dimensions()
     return 0
@@ -150,8 +150,8 @@ def late_dimensions(embedder: Embedder, settings: IngestSettings) -> int:
 def explain_missing_late(
     collection: Collection, embedder: Embedder, settings: IngestSettings
 ) -> str:
-    """The sentence that says why a collection is not searched by late interaction although that is
-    wanted; empty where it is or is not wanted."""
+    """Return the sentence that says why a collection is not searched by late interaction although
+    that is wanted; empty where it is or is not wanted."""
     if collection.late or not settings.late_interaction:
         return ""
     if isinstance(embedder, LateEmbedder):
@@ -221,8 +221,8 @@ async def embed_chunks(
 async def embed(
     embedder: Embedder, chunks: Sequence[Chunk], with_tokens: bool, bridge: Embedder | None = None
 ) -> tuple[Vectors, list[bytes] | None]:
-    """The chunks' vectors, and their token vectors if they are wanted and the model gives them.
-    Where there is a `bridge`, it gives those in other languages than English theirs."""
+    """Return the chunks' vectors, and their token vectors if they are wanted and the model gives
+    them. Where there is a `bridge`, it gives those in other languages than English theirs."""
     texts = [chunk.searchable for chunk in chunks]
     tokens: list[bytes] | None = None
     with in_bulk():
@@ -265,7 +265,7 @@ async def _embed_waiting(
 
 
 def next_size(most: int, chunks: int, seconds: float) -> int:
-    """How many chunks the embedder gets at once after it took so long for so many."""
+    """Tell how many chunks the embedder gets at once after it took so long for so many."""
     if seconds > SLOW_SECONDS:
         # Halved and doubled, as the time of one chunk depends on its length.
         return max(MIN_BATCH, most // 2)
@@ -341,7 +341,7 @@ def main_language(counts: Mapping[str, int]) -> str:
 
 
 def may_outgrow(collection: Collection, embedders: Embedders) -> bool:
-    """Whether there are passages that the collection's embedding model does not fit."""
+    """Tell whether there are passages that the collection's embedding model does not fit."""
     every = (embedders.choose(language) for language in ("en", "mul"))
     return any(item.multilingual and item.fingerprint != collection.fingerprint for item in every)
 
@@ -349,8 +349,8 @@ def may_outgrow(collection: Collection, embedders: Embedders) -> bool:
 def explain_outgrown(
     collection: Collection, counts: Mapping[str, int], embedders: Embedders
 ) -> str:
-    """One sentence where the passages have outgrown the collection's embedding model: it knows
-    English only, and they have other languages by now; empty where it fits."""
+    """Return one sentence where the passages have outgrown the collection's embedding model: it
+    knows English only, and they have other languages by now; empty where it fits."""
     language = main_language(counts)
     fitting = embedders.choose(language)
     if not fitting.multilingual or collection.fingerprint == fitting.fingerprint:

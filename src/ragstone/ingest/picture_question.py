@@ -21,8 +21,8 @@ DocumentError."""
 
 
 async def with_picture_text(ask: Ask, beginning: Beginning) -> Ask:
-    """The question with the text that is recognised in its pictures instead of them, answered from
-    the documents; unchanged where there is none."""
+    """Return the question with the text that is recognised in its pictures instead of them,
+    answered from the documents; unchanged where there is none."""
     texts: list[str] = []
     with temporary_folder() as folder:
         for number, picture in enumerate(ask.pictures):

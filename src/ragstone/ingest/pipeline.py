@@ -262,7 +262,7 @@ class Pipeline(DocumentChanges):
         return True
 
     async def picture(self, document: Document, id: str) -> bytes:
-        """A picture of a document by its id, drawn anew from the document's file; raises
+        """Return a picture of a document by its id, drawn anew from the document's file; raises
         DocumentError."""
         source = Path(document.source)
         file = await asyncio.to_thread(self.originals.find_file, document.id) or source
@@ -271,8 +271,8 @@ class Pipeline(DocumentChanges):
         return await self._drawing.picture(file, document.size, id, folder, owner)
 
     async def with_picture_text(self, ask: Ask) -> Ask:
-        """The question with the text in its pictures instead of them, where that can be recognised
-        and there is some."""
+        """Return the question with the text in its pictures instead of them, where that can be
+        recognised and there is some."""
         if not (self._settings.ocr and is_installed()):
             return ask
         owner = Owner(ask.principal.tenant, "")
@@ -288,8 +288,8 @@ class Pipeline(DocumentChanges):
         await self._drawing.aclose()
 
     async def _list_only(self, request: IngestRequest, id: str) -> list[Path] | None:
-        """What alone is to be looked at, None for everything: what the request names, and the
-        documents that include any of it."""
+        """Return what alone is to be looked at, None for everything: what the request names, and
+        the documents that include any of it."""
         if not request.only:
             return None
         real = await file_threads.run(request.paths, _real_paths, request.only)
@@ -299,7 +299,7 @@ class Pipeline(DocumentChanges):
     async def _find_sources(
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
     ) -> Mapping[str, Sequence[str]]:
-        """What is known of the places that are looked at, and of the files found there."""
+        """Return what is known of the places that are looked at, and of the files found there."""
         if only is None:
             return await self._catalog.sources(collection.tenant, collection.id)
         files, folders = await file_threads.run(only, _files_and_folders, only)
@@ -312,7 +312,7 @@ class Pipeline(DocumentChanges):
     async def _keep_known_paths(
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
     ) -> list[FoundFile]:
-        """Each file once, at the path that it has in the collection already."""
+        """Return each file once, at the path that it has in the collection already."""
         known = await self._find_sources(collection, only, found)
         return await asyncio.to_thread(lambda: list(changes.keep_known_paths(found, known)))
 
@@ -519,7 +519,7 @@ class Pipeline(DocumentChanges):
     async def _find_captions(
         self, collection: Collection, document: Document | None
     ) -> Mapping[str, str]:
-        """What a model said of the pictures of a document that is indexed."""
+        """Return what a model said of the pictures of a document that is indexed."""
         if self._captions is None or document is None:
             return {}
         return await self._captions.find_descriptions(collection, document)
@@ -600,7 +600,7 @@ class Pipeline(DocumentChanges):
             await asyncio.to_thread(uploads.forget, item)
 
     def _handle_written(self, collection: Collection, tracker: Tracker) -> Done:
-        """What follows when documents can be found by their words."""
+        """Return what follows when documents can be found by their words."""
         replaced: list[str] = []
 
         async def purge(several: Sequence[tuple[ChangedFile, Written]]) -> None:
@@ -675,7 +675,7 @@ def _expect(found: Sequence[FoundFile], tracker: Tracker) -> None:
 
 
 def _source(item: FoundFile) -> str:
-    """The source of a file's document."""
+    """Return the source of a file's document."""
     return item.handed.source if item.handed else item.place
 
 
@@ -692,15 +692,15 @@ def _real_paths(paths: Sequence[str]) -> list[str]:
 
 
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:
-    """The real places that are files, and those that are folders, as archives are too, or gone, as
-    a folder may be."""
+    """Return the real places that are files, and those that are folders, as archives are too, or
+    gone, as a folder may be."""
     real = {resolve_links(place) for place in places}
     files = {item for item in real if os.path.isfile(item)}
     return files, {item for item in real if item not in files or is_archive(item)}
 
 
 def _is_below(source: str, places: AbstractSet[str]) -> bool:
-    """Whether a file is at or below one of the places."""
+    """Tell whether a file is at or below one of the places."""
     return source in places or any(str(parent) in places for parent in Path(source).parents)
 
 

@@ -92,7 +92,7 @@ def _after_death(new: ReadingMark, left: ReadingMark | None) -> ReadingMark:
 
 
 def _read(place: Path) -> ReadingMark | None:
-    """The mark that is left; one that was cut off in writing counts for nothing."""
+    """Return the mark that is left; one that was cut off in writing counts for nothing."""
     try:
         return ReadingMark(**json.loads(place.read_bytes()))
     except (OSError, ValueError, TypeError):

@@ -54,7 +54,7 @@ LEAST = 4
 
 
 def expand_contraction(word: str) -> list[str]:
-    """The words that a contraction (casefolded, with a straight apostrophe) stands for."""
+    """Return the words that a contraction (casefolded, with a straight apostrophe) stands for."""
     if word in _CONTRACTIONS:
         return _CONTRACTIONS[word].split()
     for ending, meaning in _ENDINGS.items():
@@ -95,12 +95,12 @@ def _stems(word: str) -> Iterator[str]:
 
 
 def is_participle(word: str) -> bool:
-    """Whether "is" before this word says that it is done to somebody."""
+    """Tell whether "is" before this word says that it is done to somebody."""
     return word.endswith("ed") or _irregular().get(word, word) != word
 
 
 def is_common_word(word: str) -> bool:
-    """Whether it is a usual word that is written without a capital."""
+    """Tell whether it is a usual word that is written without a capital."""
     return bool(forms(word) & _words())
 
 

@@ -88,7 +88,7 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def detect(text: str) -> str:
-    """The ISO 639-1 code of the text's language, "" when it is too short or unclear.
+    """Return the ISO 639-1 code of the text's language, "" when it is too short or unclear.
 
     Reads the first 1,000 characters, in under a millisecond once the model is loaded (which
     happens with the first text whose script does not decide).
@@ -157,7 +157,7 @@ def _guess_by_small_words(words: list[str]) -> str:
 
 
 def _classify(text: str) -> str:
-    """The most likely language if it is likely enough or far ahead of the next, else ""."""
+    """Return the most likely language if it is likely enough or far ahead of the next, else ""."""
     (code, first), (_, second) = _identifier().rank(text)[:2]
     if first < _SURE and (first < _LIKELY or first < _AHEAD * second):
         return ""

@@ -128,7 +128,7 @@ def load_shipped(name: str) -> str | None:
 
 
 def build_instructions(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
-    """The prompts named in `parts`, one behind the other, with their places filled.
+    """Return the prompts named in `parts`, one behind the other, with their places filled.
 
     `texts` gives a prompt's text by its name. Places in the values are not filled.
     """
@@ -137,7 +137,7 @@ def build_instructions(texts: Callable[[str], str], parts: Sequence[str], **valu
 
 
 def fill_places(text: str, **values: str) -> str:
-    """The text with its places filled; places in the values are not."""
+    """Return the text with its places filled; places in the values are not."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 

@@ -395,7 +395,7 @@ class Ragstone:
         return StoreFigures(self._totals[1], self.pools())
 
     def pools(self) -> tuple[PoolUse, ...]:
-        """The connections of this process to databases."""
+        """Return the connections of this process to databases."""
         return tuple(pooled.pool_use() for pooled in self._adapters.pools)
 
     async def clear_cache(self) -> int:
@@ -502,7 +502,7 @@ class Ragstone:
 
 
 def _check_result(result: object) -> str:
-    """The result of a check as text: "ok", "ok" with a remark, or the error."""
+    """Return the result of a check as text: "ok", "ok" with a remark, or the error."""
     if isinstance(result, BaseException):
         return str(result)
     return f"ok: {result}" if result else "ok"
@@ -515,7 +515,7 @@ def _check_space(data: Path) -> None:
 
 
 def _size(root: Path) -> int:
-    """Bytes on disk; the index has sparse files, whose length says nothing."""
+    """Return bytes on disk; the index has sparse files, whose length says nothing."""
     found = [file.stat() for file in root.rglob("*") if file.is_file()]
     if sys.platform == "win32":
         return sum(item.st_size for item in found)
@@ -525,7 +525,7 @@ def _size(root: Path) -> int:
 def _summary(
     collection: Collection, counts: Mapping[str, Sequence[StatusCount]], names: Sequence[str]
 ) -> CollectionSummary:
-    """What these principals may read of a collection, by the counts of its tenant's."""
+    """Return what these principals may read of a collection, by the counts of its tenant's."""
     mine = [
         item for item in counts.get(collection.id, ()) if not set(names).isdisjoint(item.allowed)
     ]

@@ -226,7 +226,7 @@ class LocalKeys:
         return stored
 
     async def _read(self, id: str) -> StoredKey | None:
-        """The key as it was at most FRESH seconds ago."""
+        """Return the key as it was at most FRESH seconds ago."""
         if not id:
             return None
         seen = self._seen.get(id)
@@ -258,8 +258,8 @@ class LocalKeys:
 
 
 async def name_collections(source: CollectionNames, records: Sequence[T]) -> list[T]:
-    """Keys or people with the names of the collections that they reach; those that are gone are in
-    none of them."""
+    """Return keys or people with the names of the collections that they reach; those that are gone
+    are in none of them."""
     ids: dict[str, set[str]] = {}
     for record in records:
         if record.collections:

@@ -8,7 +8,7 @@ from ragstone.ports import Catalog, find_collection
 
 
 async def with_known_values(catalog: Catalog, ask: Ask) -> Ask:
-    """The question with each range of metadata as the values that documents have within it.
+    """Return the question with each range of metadata as the values that documents have within it.
 
     Raises InvalidFilter.
     """

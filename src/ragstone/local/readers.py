@@ -127,7 +127,7 @@ class WantedDocuments:
         self._paths, self._below, self._having = paths, below, having
 
     async def ids(self, catalog: Catalog, collection: Collection) -> list[str]:
-        """Their ids. Raises UnknownDocument for a path at which nothing is."""
+        """Return their ids. Raises UnknownDocument for a path at which nothing is."""
         place = collection.tenant, collection.id
         named: dict[str, None] | None = None
         for path in self._paths or ():

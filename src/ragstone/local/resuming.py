@@ -163,7 +163,7 @@ class Relay:
 async def relay_events(
     running: RunningAnswers, name: str, question: str, after: int
 ) -> AsyncGenerator[Event, None]:
-    """The events from `after` on of an answer that another server gives, as they come.
+    """Yield the events from `after` on of an answer that another server gives, as they come.
 
     Raises what the answer fails with, UnknownAnswer where no server that lives gives it,
     InputError for another question, StateUnavailable.
@@ -201,7 +201,7 @@ async def stop_remote_answer(running: RunningAnswers, name: str) -> bool:
 
 
 def digest(text: str) -> str:
-    """Names a text without giving it away."""
+    """Return names a text without giving it away."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -247,8 +247,8 @@ class KeptAnswers:
         self._kept: dict[str, _KeptAnswer] = {}
 
     async def events(self, ask: Ask, key: str, after: int) -> AsyncGenerator[Event, None]:
-        """The events of the answer of this key from event `after` on; without one, a new answer.
-        Raises UnknownAnswer, InputError for a key that has another question."""
+        """Yield the events of the answer of this key from event `after` on; without one, a new
+        answer. Raises UnknownAnswer, InputError for a key that has another question."""
         name = _name(ask.principal, key)
         if after and self._running and name not in self._kept:
             async with aclosing(relay_events(self._running, name, ask.question, after)) as told:
@@ -327,13 +327,13 @@ class _KeptAnswer:
         self.task.add_done_callback(lambda _: self._more.set())
 
     def progress(self) -> AnswerSoFar:
-        """How far it is."""
+        """Tell how far it is."""
         ended = self.task.done()
         failed = self.task.exception() if ended and not self.task.cancelled() else None
         return AnswerSoFar(tuple(self._seen), ended, failed)
 
     async def read(self, after: int) -> AsyncGenerator[Event, None]:
-        """The events from `after` on, as they come; raises what the answer fails with."""
+        """Yield the events from `after` on, as they come; raises what the answer fails with."""
         at = after
         while True:
             more = self._more

@@ -111,7 +111,7 @@ class LocalSettings:
         return _Place(tenant, collection, dialect, id)
 
     async def _scope_by_name(self, scope: str) -> str:
-        """A scope with the name of its collection; unchanged if the collection is gone."""
+        """Return a scope with the name of its collection; unchanged if the collection is gone."""
         tenant, id, _ = place(scope)
         names = await self._names.names(tenant, [id]) if id else {}
         return of_collection(tenant, names[id]) if id in names else scope
@@ -154,7 +154,7 @@ class LocalSettings:
         )
 
     def _layers(self, setting: Setting, here: "_Place") -> list[SettingLayer]:
-        """Every layer that has a value; the effective one is last."""
+        """Return every layer that has a value; the effective one is last."""
         base = self._configured.base
         origin, known = base.origin(setting.key), setting_value(base, setting.key)
         layers = [SettingLayer("default", "", setting.default)]

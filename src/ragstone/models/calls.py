@@ -100,8 +100,8 @@ class Calls:
     async def stream(
         self, messages: Messages, options: ModelSettings, tools: Tools = (), alone: bool = False
     ) -> AsyncGenerator[Said, None]:
-        """The reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls comes
-        first. The model may call the `tools`."""
+        """Yield the reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls
+        comes first. The model may call the `tools`."""
         # Failed calls cost tokens too; they are reported with whatever comes of the question.
         lost: list[Usage] = []
         place = self._choose_model(alone)
@@ -154,7 +154,7 @@ class Calls:
     async def _start_stream(
         self, messages: Messages, options: ModelSettings, tools: Tools, place: FailingModel
     ) -> _StartedStream:
-        """The first piece, and the rest."""
+        """Return the first piece, and the rest."""
         rest = self._stream_once(messages, options, tools, place)
         try:
             return await anext(rest), rest

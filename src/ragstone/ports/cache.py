@@ -60,11 +60,11 @@ class Cache(Protocol):
     """
 
     async def near(self, scope: str, vector: Vectors, least: float, limit: int) -> list[Near]:
-        """Entries of the scope with at least this cosine, nearest first."""
+        """Return entries of the scope with at least this cosine, nearest first."""
         ...
 
     async def exact(self, scope: str, question: str) -> Near | None:
-        """The scope's entry of exactly this question, which may be gone already."""
+        """Return the scope's entry of exactly this question, which may be gone already."""
         ...
 
     async def take(self, scope: str, entry: Near) -> Kept | None:

@@ -20,5 +20,5 @@ class Directory(Protocol):
         ...
 
     async def find(self, name: str) -> DirectoryEntry | None:
-        """The entry of this name, None for nobody, and for who may not sign in any more."""
+        """Return the entry of this name, None for nobody, and for who may not sign in any more."""
         ...

@@ -16,7 +16,7 @@ search (`python -m benchmarks latency`)."""
 
 
 def plans(settings: Settings) -> Mapping[Level, Plan]:
-    """What each level plans for a question."""
+    """Return what each level plans for a question."""
     rag = settings.rag
     standard = Plan(
         candidates=rag.candidates,

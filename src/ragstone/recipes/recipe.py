@@ -181,14 +181,14 @@ class Recipes:
         self._stages: dict[Level, Mapping[str, Stage]] = {}
 
     def of(self, variant: Variant, level: Level) -> Recipe:
-        """The recipe of a variant at a level."""
+        """Return the recipe of a variant at a level."""
         known = self._made.get((variant, level))
         if known is None:
             known = self._made[variant, level] = self._recipe(variant, level)
         return known
 
     def answer_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that answers this question."""
+        """Return the recipe that answers this question."""
         if ask.search_type == "gpt":
             return self.of("conversation", ask.level)
         if ask.json is not None:
@@ -199,22 +199,22 @@ class Recipes:
         return self.of("judged" if judges else "plain", ask.level)
 
     def search_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that finds this question's passages."""
+        """Return the recipe that finds this question's passages."""
         return self.of("search", ask.level)
 
     def call_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that lets the chat model call this question's functions."""
+        """Return the recipe that lets the chat model call this question's functions."""
         return self.of("functions", ask.level)
 
     def judges(self, level: Level) -> bool:
-        """Whether answers of this level are judged unless the request says otherwise."""
+        """Tell whether answers of this level are judged unless the request says otherwise."""
         if not self._settings.self_rag.enabled:
             return False
         stages = self.of("judged", level).stages
         return any(isinstance(stage, Rounds) and stage.judges(level) for stage in stages)
 
     def every(self) -> Iterator[Recipe]:
-        """All of them."""
+        """Yield all of them."""
         for variant in FORMS:
             for level in LEVELS:
                 yield self.of(variant, level)
@@ -233,7 +233,7 @@ class Recipes:
 
 
 def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
-    """The stages of these names with the options of a form."""
+    """Return the stages of these names with the options of a form."""
     made, inner = [], {**EACH, **form.inner}
     for stage in (known[name] for name in names if name in known):
         changes = dict(form.options.get(stage.name, {}))
@@ -244,7 +244,7 @@ def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple
 
 
 def stages(settings: Settings, level: Level, begun: float | None = None) -> Mapping[str, Stage]:
-    """Every stage that is switched on, by its name."""
+    """Return every stage that is switched on, by its name."""
     since = 0.0 if settings.conversation.db_rehydration_enabled else begun or state_time()
     parts = (
         _understanding_stages(settings, level, since),
@@ -256,7 +256,7 @@ def stages(settings: Settings, level: Level, begun: float | None = None) -> Mapp
 
 
 def _understanding_stages(settings: Settings, level: Level, since: float) -> Iterator[Stage]:
-    """The stages that read the question, check it, and plan the answer."""
+    """Yield the stages that read the question, check it, and plan the answer."""
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
     decides = settings.llm.decides
     yield Contextualize(
@@ -285,7 +285,7 @@ def _understanding_stages(settings: Settings, level: Level, since: float) -> Ite
 
 
 def _search_stages(settings: Settings) -> Iterator[Stage]:
-    """The stages that search, alone or inside stages that search several times."""
+    """Yield the stages that search, alone or inside stages that search several times."""
     rag, loop = settings.rag, settings.self_rag
     yield SearchSubqueries()
     yield Retrieve(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
@@ -298,7 +298,7 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
 
 
 def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
-    """The stages that answer and check."""
+    """Yield the stages that answer and check."""
     rag, timeout = settings.rag, settings.llm.total_timeout + AROUND_REPLY
     holds = rag.checking in ("hold", "strict")
     yield TellUnread(holds=holds)
@@ -332,7 +332,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
 
 
 def _tail_stages(settings: Settings) -> Iterator[Stage]:
-    """The stages that run after the answer."""
+    """Yield the stages that run after the answer."""
     yield Persist(
         ttl=settings.cache.default_ttl_seconds,
         days=settings.statistics.trace_days,
@@ -341,7 +341,7 @@ def _tail_stages(settings: Settings) -> Iterator[Stage]:
 
 
 def guard(settings: Settings) -> Guard:
-    """The check of forbidden topics."""
+    """Return the check of forbidden topics."""
     rag = settings.rag
     return Guard(
         mode=rag.forbidden_check_mode,
@@ -351,7 +351,7 @@ def guard(settings: Settings) -> Guard:
 
 
 def _recall(settings: Settings, level: Level) -> Recall:
-    """The cache's stage; results of other settings are none of this recipe's."""
+    """Return the cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "auth", "limits"}
     added = [(name, STAGES[name].package) for name in added_stage_names()]

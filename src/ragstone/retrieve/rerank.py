@@ -78,7 +78,7 @@ class Rerank(Stage):
         return await MultiHop(self.seeds).run(turn, adapters)
 
     async def _compare(self, turn: Turn, adapters: Adapters) -> Step:
-        """The step with the scores of the reranker."""
+        """Return the step with the scores of the reranker."""
         if not turn.plan.rerank or turn.collection is None or len(turn.hits) < 2:
             return Step(turn, "skipped", "the plan does not ask for it")
         best, rest = turn.hits[: turn.plan.reranked], turn.hits[turn.plan.reranked :]
@@ -115,7 +115,7 @@ def _blend_scores(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
 
 
 def _scale_scores(hits: tuple[Hit, ...], share: float) -> list[Hit]:
-    """The hits that were not reranked, with their share of the score."""
+    """Return the hits that were not reranked, with their share of the score."""
     return [replace(hit, score=hit.score * share) for hit in hits]
 
 
@@ -149,7 +149,7 @@ class MultiHop:
     """The best passages whose names are followed; 0 for none."""
 
     async def run(self, turn: Turn, adapters: Adapters) -> Step:
-        """The part of the stage `rerank` that does so."""
+        """Return the part of the stage `rerank` that does so."""
         collection = turn.collection
         if collection is None or turn.plan.strategy in PLAIN or not turn.hits or not self.seeds:
             return Step(turn, "skipped", "what one search finds is wanted")
@@ -188,7 +188,7 @@ class MultiHop:
     def _rank(
         self, hits: Sequence[Hit], seeds: Sequence["_Seed"], found: Sequence[Sequence[Chunk]]
     ) -> tuple[list[Hit], int]:
-        """The hits with what was found among them, and how many were raised."""
+        """Return the hits with what was found among them, and how many were raised."""
         pool = {chunk.chunk_id: chunk for chunks in found for chunk in chunks}
         said = {id: _chunk_words(chunk) for id, chunk in pool.items()}
         rarity = _rarity({word for seed in seeds for word in seed.unsaid}, said.values())
@@ -223,7 +223,7 @@ class _Question:
         return cls(f" {' '.join(found)} ", content)
 
     def holds(self, name: str) -> bool:
-        """Whether the question says all words of a name that carry meaning."""
+        """Tell whether the question says all words of a name that carry meaning."""
         return _content(name) <= set(self.content)
 
 
@@ -238,8 +238,8 @@ class _Seed:
 
     @classmethod
     def of(cls, question: _Question, hit: Hit, hits: Sequence[Hit]) -> "_Seed | None":
-        """What follows from a passage: its names by capitals, or where it has none the titles of
-        `hits` that it says; None if all of them are the question's."""
+        """Return what follows from a passage: its names by capitals, or where it has none the
+        titles of `hits` that it says; None if all of them are the question's."""
         chunk = hit.chunk
         said = _chunk_words(chunk)
         written = (" ".join(words(item.text)) for item in names(chunk.text))
@@ -263,7 +263,7 @@ class _Seed:
     def gains(
         self, chunks: Sequence[Chunk], said: Mapping[str, str], rarity: Mapping[str, float]
     ) -> dict[str, float]:
-        """What each chunk of another document gains that holds one of the names."""
+        """Return what each chunk of another document gains that holds one of the names."""
         held = {
             item.chunk_id: [name for name in self.names if f" {name} " in said[item.chunk_id]]
             for item in chunks
@@ -290,7 +290,7 @@ def _rescore(hit: Hit, score: float) -> Hit:
 
 
 def _with_named(question: _Question, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, those raised whose title the question says."""
+    """Return the hits, those raised whose title the question says."""
     best = max(hit.score for hit in hits)
     raised = [
         replace(hit, score=min(1.0, hit.score + NAMED * best))
@@ -317,7 +317,7 @@ def _content(name: str) -> frozenset[str]:
 
 
 def _chunk_words(chunk: Chunk) -> str:
-    """The words of a chunk and its title in order, with a space at either end."""
+    """Return the words of a chunk and its title in order, with a space at either end."""
     return _join_words(f"{chunk.heading}\n{chunk.text}")
 
 
@@ -327,7 +327,7 @@ def _join_words(text: str) -> str:
 
 
 def _rarity(unsaid: Iterable[str], texts: Several[str]) -> dict[str, float]:
-    """How rare each of these words is among the texts; none of those that no text says."""
+    """Tell how rare each of these words is among the texts; none of those that no text says."""
     held = {word: sum(f" {word} " in text for text in texts) for word in unsaid}
     return {
         word: inverse_document_frequency(len(texts), count) for word, count in held.items() if count

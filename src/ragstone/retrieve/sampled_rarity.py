@@ -47,7 +47,7 @@ class Rarity:
         )
 
     def specificity(self, ids: Sequence[int]) -> float:
-        """How specific a question of these tokens is for the collection, 0 (topical) to 1.
+        """Tell how specific a question of these tokens is for the collection, 0 (topical) to 1.
 
         The mean inverse document frequency, a predictor of how well the words alone will do
         (He and Ounis, "Inferring query performance", 2004), by its greatest possible value.
@@ -108,7 +108,7 @@ class SampledRarity:
         return late_query(question.tokens, weights, embedder.token_scale())
 
     async def rarity(self, collection: Collection, embedder: LateEmbedder) -> Rarity:
-        """The rarity of the embedder's tokens in `collection`."""
+        """Return the rarity of the embedder's tokens in `collection`."""
         return (await self._sample(collection, embedder)).rarity
 
     async def languages(self, collection: Collection) -> frozenset[str]:

@@ -78,7 +78,7 @@ async def hierarchical(search: Searching, queries: Sequence[str]) -> CollectionC
 
 
 async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """Every chunk of the best document, in reading order: for summaries."""
+    """Return every chunk of the best document, in reading order: for summaries."""
     first = await hybrid(search, queries)
     ids = best_documents(search, first)[:1]
     if not ids:
@@ -87,7 +87,7 @@ async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCan
 
 
 async def read_documents(search: Searching, ids: Sequence[str]) -> list[Chunk]:
-    """The chunks of documents, those of each in order."""
+    """Return the chunks of documents, those of each in order."""
     return await read_all(search.limit_to_documents(ids))
 
 
@@ -105,14 +105,14 @@ async def read_all(search: Searching) -> list[Chunk]:
 def in_order(
     query: str, found: CollectionCandidates, chunks: Sequence[Chunk]
 ) -> CollectionCandidates:
-    """These chunks instead of what was found, ranked as they stand."""
+    """Return these chunks instead of what was found, ranked as they stand."""
     places = tuple(Scored(c.chunk_id, 1 - i / len(chunks)) for i, c in enumerate(chunks))
     order = RankedList("order", query, places)
     return replace(found, lists=(order,), chunks={c.chunk_id: c for c in chunks}, feedback=0.0)
 
 
 async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """Several rounds: what the best chunks name that the question does not is asked next.
+    """Return several rounds: what the best chunks name that the question does not is asked next.
 
     Ends when a round finds nothing new among the best.
     """
@@ -188,7 +188,7 @@ STRATEGIES: Mapping[Strategy, Strategist] = {
 
 
 def best_documents(search: Searching, found: CollectionCandidates) -> list[str]:
-    """The documents of the candidates, by the scores of their best chunks together."""
+    """Return the documents of the candidates, by the scores of their best chunks together."""
     scores: dict[str, list[float]] = {}
     for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
         if chunk := found.chunks.get(chunk_id):
@@ -198,7 +198,7 @@ def best_documents(search: Searching, found: CollectionCandidates) -> list[str]:
 
 
 def hop(question: str, chunks: Sequence[Chunk]) -> str:
-    """The question with the names that the best chunks add to it; empty if they add none."""
+    """Return the question with the names that the best chunks add to it; empty if they add none."""
     known = set(words(question))
     asked = content_word_set(question)
     sentences = sorted(chunks, key=lambda c: -len(asked & content_word_set(c.text)))
@@ -219,7 +219,7 @@ def _best_chunks(search: Searching, found: CollectionCandidates) -> list[Chunk]:
 
 
 async def _feedback_share(search: Searching, question: str) -> float:
-    """How much a refined search counts: all of it for a topical question, nothing for one that
+    """Tell how much a refined search counts: all of it for a topical question, nothing for one that
     names what it wants."""
     if not search.plan.feedback:
         return 0.0

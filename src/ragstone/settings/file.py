@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})")
 
 
 def from_file(path: Path) -> Iterator[tuple[str, Any, Origin]]:
-    """Every value of the file by its dotted name; raises ConfigError that names the line."""
+    """Yield every value of the file by its dotted name; raises ConfigError that names the line."""
     root = _parse_yaml(path)
     if root is not None:
         yield from _Reader(path).values(root, "", 0)
@@ -53,7 +53,7 @@ def _parse_yaml(path: Path) -> yaml.Node | None:
 
 @cache
 def _find_mappings() -> frozenset[str]:
-    """Settings whose value is a mapping: what stands below them in the file is theirs."""
+    """Return settings whose value is a mapping: what stands below them in the file is theirs."""
     return frozenset(
         f"{name}.{item}"
         for name, field in complete_settings().model_fields.items()
@@ -103,7 +103,7 @@ class _Reader:
             yield name, value
 
     def _mapping(self, node: yaml.MappingNode, key: str, depth: int) -> dict[str, Any]:
-        """A mapping as a value, with mappings inside it; their names may hold dots."""
+        """Return a mapping as a value, with mappings inside it; their names may hold dots."""
         return {
             name.value: self._mapping(value, f"{key}.{name.value}", depth + 1)
             if isinstance(value, yaml.MappingNode)

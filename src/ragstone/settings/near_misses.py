@@ -38,7 +38,7 @@ class NearMiss:
 
 
 def near_misses(variables: Mapping[str, str | None], keys: list[str]) -> Iterator[NearMiss]:
-    """Those of `variables` that are nearly one of the settings of `keys`."""
+    """Yield those of `variables` that are nearly one of the settings of `keys`."""
     names = {variable(key).lower(): key for key in keys}
     single = {_single(name): name for name in names}
     for written, value in variables.items():
@@ -73,13 +73,13 @@ def _nearest(name: str, names: Mapping[str, str], single: Mapping[str, str]) -> 
 
 
 def _is_refused(name: str) -> bool:
-    """Whether a name ends the start anyway: it is in a section that is Ragstone's alone."""
+    """Tell whether a name ends the start anyway: it is in a section that is Ragstone's alone."""
     section = name.split("__")[0]
     return section in complete_settings().model_fields and not _is_shared(name)
 
 
 def _similar(name: str, names: Mapping[str, str] | tuple[str, ...]) -> str:
-    """The most similar one; with two underscores, both parts must be similar."""
+    """Return the most similar one; with two underscores, both parts must be similar."""
     parts = name.split("__")
     for near in find_similar(name, names, 3, NEAR):
         theirs = near.split("__")
@@ -95,7 +95,7 @@ def _single(name: str) -> str:
 
 
 def _is_shared(name: str) -> bool:
-    """Whether others use the prefix of this setting too: its section ignores their names."""
+    """Tell whether others use the prefix of this setting too: its section ignores their names."""
     kind: Any = complete_settings().model_fields[name.split("__")[0]].annotation
     return _is_section(kind) and kind.model_config.get("extra") == "ignore"
 
@@ -105,7 +105,7 @@ def _is_section(kind: Any) -> bool:
 
 
 def _fits(name: str, names: Mapping[str, str], value: str | None) -> bool:
-    """Whether the setting could have this value."""
+    """Tell whether the setting could have this value."""
     given: Any = readable(value)
     key = names.get(name, "")
     if not key:

@@ -50,7 +50,7 @@ CONVERSATIONS, MONGODB_PORT = "conversation.url", "27017"
 
 
 def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
-    """The settings with the parts that documents name put together to `llm.*` and
+    """Return the settings with the parts that documents name put together to `llm.*` and
     `conversation.url`; what is set as these wins. Raises ConfigError."""
     parts = {name: given.pop(name) for name in MADE_OF_PARTS if name in given}
     if host := _text(parts.get(DB_HOST)):
@@ -84,7 +84,7 @@ def _mongodb(host: str, parts: dict[str, GivenValue]) -> str:
 
 
 def _infer_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
-    """The provider implied by the name of a model setting, if none is given."""
+    """Return the provider implied by the name of a model setting, if none is given."""
     if _text(given.get(MODEL)):
         return ""
     if OPENAI_MODEL in parts:
@@ -119,8 +119,8 @@ class Variables:
     place: str = ""
 
     def settings(self, sections: frozenset[str]) -> Iterator[Named]:
-        """Those that may be settings, by their dotted names. An empty one counts as not set: a
-        container passes on what its host has not set."""
+        """Yield those that may be settings, by their dotted names. An empty one counts as not set:
+        a container passes on what its host has not set."""
         for written, value in self.values.items():
             name, origin = written.lower(), Origin("environment", f"{written}{self.place}")
             if value is None or not value.strip():
@@ -140,12 +140,12 @@ class Variables:
 
 
 def environment() -> Variables:
-    """The variables of this process."""
+    """Return the variables of this process."""
     return Variables(os.environ)
 
 
 def dotenv() -> Variables:
-    """Those of the `.env` file of the working directory; raises ConfigError."""
+    """Return those of the `.env` file of the working directory; raises ConfigError."""
     try:
         values = dotenv_values(FILE, encoding="utf-8") if Path(FILE).is_file() else {}
     except (OSError, UnicodeDecodeError) as error:
@@ -222,7 +222,7 @@ def _check_prompts(given: dict[str, GivenValue]) -> None:
 
 
 def _of_file(path: Path) -> dict[str, GivenValue]:
-    """The settings of the file. Raises for a name that is not a setting."""
+    """Return the settings of the file. Raises for a name that is not a setting."""
     from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
 
     values = list(from_file(path))
@@ -248,7 +248,7 @@ def _suggestion(name: str) -> str:
 
 
 def _similar_name(name: str) -> str:
-    """The setting with the most similar name, empty if none is similar."""
+    """Return the setting with the most similar name, empty if none is similar."""
     return next(iter(find_similar(name.lower(), [*_keys(), *aliases_by_name()], 1)), "")
 
 
@@ -266,7 +266,7 @@ def refuse_absent(name: str) -> None:
 
 
 def _is_known(name: str) -> bool:
-    """Whether a name is in a known section, or is a setting; pydantic checks the rest."""
+    """Tell whether a name is in a known section, or is a setting; pydantic checks the rest."""
     refuse_absent(name)
     first, dot, _ = name.partition(".")
     return first in _sections() if dot else name in complete_settings().model_fields
@@ -286,7 +286,7 @@ def _sections() -> Iterable[str]:
 
 
 def _keys() -> list[str]:
-    """Every setting that has a field."""
+    """Return every setting that has a field."""
     keys = []
     for name, field in complete_settings().model_fields.items():
         kind = field.annotation
@@ -302,7 +302,7 @@ def _is_section(kind: Any) -> bool:
 
 
 def _describe_error(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
-    """The first error in one sentence, with its variable or line."""
+    """Return the first error in one sentence, with its variable or line."""
     key = ".".join(str(part) for part in error["loc"])
     one = given.get(key) or next((g for k, g in given.items() if key.startswith(f"{k}.")), None)
     where = one.origin.where if one else ""

@@ -19,8 +19,8 @@ class ScopePlace(NamedTuple):
 
 
 def of_collection(tenant: str, collection: str) -> str:
-    """The scope of a collection: by its id where settings are kept, by its name where people are
-    told of it."""
+    """Return the scope of a collection: by its id where settings are kept, by its name where people
+    are told of it."""
     return f"{COLLECTION}{tenant}/{collection}"
 
 
@@ -31,7 +31,7 @@ def chain(tenant: str, collection: str, dialect: str = "") -> tuple[str, ...]:
 
 
 def place(scope: str) -> ScopePlace:
-    """What a scope names; raises InvalidSetting."""
+    """Return what a scope names; raises InvalidSetting."""
     kind, _, rest = scope.partition(":")
     tenant, slash, collection = rest.partition("/")
     if scope == GLOBAL:

@@ -157,7 +157,7 @@ def tracer(settings: TelemetrySettings, name: str) -> tuple[Tracer | None, Any]:
 
 
 def _caller() -> Context | None:
-    """The caller's span from the request headers, if there is one."""
+    """Return the caller's span from the request headers, if there is one."""
     names = CURRENT.get()
     if not names.parent:
         return None

@@ -83,7 +83,7 @@ WORTH: Mapping[str, int] = {
 
 
 def analyse(question: str) -> Analysis:
-    """The analysis of a question in any of the languages of the patterns."""
+    """Return the analysis of a question in any of the languages of the patterns."""
     folded = question.casefold()
     found = {kind: bool(_pattern(kind).search(folded)) for kind in WORTH}
     found["temporal"] |= len(set(_YEAR.findall(question))) > 1

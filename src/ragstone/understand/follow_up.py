@@ -135,7 +135,7 @@ async def standalone(question: str, before: Sequence[Exchange], embedder: Embedd
 
 
 def is_dependent(question: str, language: str) -> bool:
-    """Whether a question points back or is only a part of one."""
+    """Tell whether a question points back or is only a part of one."""
     said = question.casefold().strip("¿¡ ?？!。.")
     if language in UNSPACED:
         ends = said.endswith(_words(language, "endings"))
@@ -148,7 +148,7 @@ def is_dependent(question: str, language: str) -> bool:
 
 
 def is_pointing(said: str, language: str) -> bool:
-    """Whether a text has a word that stands for something named before."""
+    """Tell whether a text has a word that stands for something named before."""
     pronouns = _words(language, "pronouns")
     if language in UNSPACED:
         return any(word in said for word in pronouns)
@@ -163,7 +163,7 @@ def _words(language: str, kind: str) -> tuple[str, ...]:
 
 
 def _strip_opening(question: str, language: str) -> str:
-    """The question without how a follow-up begins: "And", "What about"."""
+    """Return the question without how a follow-up begins: "And", "What about"."""
     openings = (*_words(language, "openings"), *_words(language, "about"))
     gap = "" if language in UNSPACED else " "
     said = question.casefold()
@@ -253,8 +253,8 @@ def _read_part(question: str, language: str) -> _Phrase | None:
 
 
 def _find_likes(part: _Phrase, before: str, language: str) -> list[_Phrase]:
-    """The phrases of a question that a part may take the place of: about as long, with the words
-    that both have, and with a number for a number."""
+    """Return the phrases of a question that a part may take the place of: about as long, with the
+    words that both have, and with a number for a number."""
     words = _find_words(before, language)
     known = {word.group().casefold() for word in words}
     shared = known & {word.group().casefold() for word in _find_words(part.text, language)}

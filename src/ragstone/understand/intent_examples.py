@@ -73,7 +73,7 @@ class IntentClassifier:
 
 
 def signs(text: str) -> Vectors:
-    """What tells small talk and a vector does not: whether it says you or I or a number, its
+    """Return what tells small talk and a vector does not: whether it says you or I or a number, its
     length (a share of 20 words), whether it is very short."""
     words = len(text.split())
     return np.array(

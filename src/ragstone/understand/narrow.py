@@ -38,7 +38,7 @@ class MetadataTerm:
 
 
 def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
-    """The terms of a question whose keys are `known`, with the key's own spelling.
+    """Return the terms of a question whose keys are `known`, with the key's own spelling.
 
     A key is compared without case. "Note: text" and "http://x" are none unless documents have such
     a key, and nothing is one without a value right behind the colon.
@@ -63,7 +63,7 @@ def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
 
 
 def remove_terms(question: str, found: Sequence[MetadataTerm]) -> str:
-    """The question without its terms; their values where nothing else is left of it."""
+    """Return the question without its terms; their values where nothing else is left of it."""
     if not found:
         return question
     left, at = list[str](), 0
@@ -76,8 +76,8 @@ def remove_terms(question: str, found: Sequence[MetadataTerm]) -> str:
 
 
 def build_filter(found: Sequence[MetadataTerm], values: Mapping[str, Collection[Scalar]]) -> Filter:
-    """The filter of all terms: of one key any of the values that are named, within all bounds that
-    are given; of every key. What no document has is met by none."""
+    """Return the filter of all terms: of one key any of the values that are named, within all
+    bounds that are given; of every key. What no document has is met by none."""
     parts = []
     for key in dict.fromkeys(term.key for term in found):
         mine = [term for term in found if term.key == key]
@@ -94,8 +94,8 @@ def build_filter(found: Sequence[MetadataTerm], values: Mapping[str, Collection[
 
 
 def _names(text: str, value: Scalar) -> bool:
-    """Whether a term means a value: the same number or truth value; of a text some words in order,
-    without case, or the beginning of a date."""
+    """Tell whether a term means a value: the same number or truth value; of a text some words in
+    order, without case, or the beginning of a date."""
     if isinstance(value, bool):
         return text.casefold() == ("true" if value else "false")
     if isinstance(value, int | float):
@@ -110,8 +110,8 @@ def _names(text: str, value: Scalar) -> bool:
 
 
 def _compares(term: MetadataTerm, value: Scalar) -> bool:
-    """Whether a value lies where the term's sign says: numbers with numbers, texts with texts, of
-    which dates may be cut short."""
+    """Tell whether a value lies where the term's sign says: numbers with numbers, texts with texts,
+    of which dates may be cut short."""
     bound: Scalar = term.text if isinstance(value, str) else parse_value(term.text)
     if isinstance(bound, bool):
         return False

@@ -29,7 +29,7 @@ _END = re.compile(r"[\s.,!?;:…。，！？；：]+$")
 
 
 def by_rules(question: str, language: str, *, continues: bool = False) -> Intent | None:
-    """The intent that a pattern says, None if none does.
+    """Return the intent that a pattern says, None if none does.
 
     `language` is an ISO 639-1 code, "" if unknown: then every language's patterns are tried.
     `continues` says that the question stands in a conversation, so that it may lean on it.
@@ -47,7 +47,7 @@ def by_rules(question: str, language: str, *, continues: bool = False) -> Intent
 
 
 def _first(language: str, plain: str, continues: bool) -> IntentName | None:
-    """The first intent with a pattern that fits."""
+    """Return the first intent with a pattern that fits."""
     for name, pattern in _patterns(language).items():
         if (continues or name != "follow_up") and pattern.search(plain):
             return name

@@ -49,8 +49,8 @@ class Unknown:
 
 
 def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
-    """The words that no dictionary holds, in order; none if the question is not in English or has
-    too many of them."""
+    """Return the words that no dictionary holds, in order; none if the question is not in English
+    or has too many of them."""
     text = _KEPT.sub(lambda kept: " " * len(kept.group()), question)
     shouted = text.isupper()
     found: list[Unknown] = []
@@ -114,13 +114,13 @@ def form(word: str, known: Known) -> Form:
 
 
 def inflections(word: str) -> frozenset[str]:
-    """The words that differ from `word` by an ending only: `cytokine` and `cytokines`."""
+    """Return the words that differ from `word` by an ending only: `cytokine` and `cytokines`."""
     longer = {word + ending for ending in _ENDINGS}
     return frozenset(longer | {word[: -len(end)] for end in _ENDINGS if word.endswith(end)})
 
 
 def differ_by_inflection(one: str, other: str) -> bool:
-    """Whether the two differ by an ending only, `dilating` and `dilation` too."""
+    """Tell whether the two differ by an ending only, `dilating` and `dilation` too."""
     return other in inflections(one) or bool(_stems(one) & _stems(other))
 
 

@@ -49,8 +49,8 @@ async def alternatives(
 async def imagine_passage(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """A passage that could answer (Gao et al., "Precise Zero-Shot Dense Retrieval without Relevance
-    Labels", 2022); raises ModelUnavailable."""
+    """Return a passage that could answer (Gao et al., "Precise Zero-Shot Dense Retrieval without
+    Relevance Labels", 2022); raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), PASSAGE_TOKENS, temperature)
     text = " ".join(said.text.split())[:LONGEST_PASSAGE]
     return [text] if len(text) >= SHORTEST_PASSAGE else [], said.usage
@@ -59,7 +59,7 @@ async def imagine_passage(
 async def broader(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """A question about the background (Zheng et al., "Take a Step Back", 2023); raises
+    """Return a question about the background (Zheng et al., "Take a Step Back", 2023); raises
     ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     return _usable(parse_lines(said.text), question)[:1], said.usage
@@ -95,7 +95,7 @@ def _question_block(question: str) -> str:
 
 
 def _usable(found: Sequence[str], question: str) -> list[str]:
-    """Queries that are short enough and are not the question again."""
+    """Return queries that are short enough and are not the question again."""
     same = question.casefold().strip(" ?？.")
     return [
         text
@@ -213,7 +213,7 @@ class Rewrite(Stage):
         return Step(turn, said, "; ".join([*found.queries, *found.imagined]) + found.reason)
 
     def _methods(self, turn: Turn, has_model: bool) -> tuple[Rewriting, ...]:
-        """The ways in which the question is rewritten, at once."""
+        """Return the ways in which the question is rewritten, at once."""
         asked, question = turn.plan.rewrite, turn.question
         if asked == "combined" and has_model:
             return COMBINED
@@ -230,7 +230,7 @@ class Rewrite(Stage):
         return tuple(dict.fromkeys(methods))
 
     def _fits_length(self, turn: Turn) -> bool:
-        """Whether the question is long enough for an imagined passage; where a preference is
+        """Tell whether the question is long enough for an imagined passage; where a preference is
         named, complexity decides as well."""
         easy = turn.analysis is None or turn.analysis.complexity < DEMANDING
         wanted = turn.ask.prefer is None or not easy
@@ -258,8 +258,8 @@ class Rewrite(Stage):
 
 
 def choose_rewriting(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
-    """The method that `auto` means: none unless the level or the strategy is `eager`; then other
-    words where there is a chat model, else the parts of a compound question."""
+    """Return the method that `auto` means: none unless the level or the strategy is `eager`; then
+    other words where there is a chat model, else the parts of a compound question."""
     if asked != "auto":
         return asked
     if not eager:
@@ -270,12 +270,12 @@ def choose_rewriting(asked: Rewriting, eager: bool, question: str, has_model: bo
 
 
 def vague(question: str) -> bool:
-    """Whether a question is short or abstract, so that it shares few words with its answer."""
+    """Tell whether a question is short or abstract, so that it shares few words with its answer."""
     return len(set(content_words(question))) < SHORT or _ABSTRACT.match(question) is not None
 
 
 def by_rules(method: Rewriting, question: str, failure: str) -> Added:
-    """What needs no chat model: the parts of a compound question, and its key words."""
+    """Return what needs no chat model: the parts of a compound question, and its key words."""
     if method == "decompose":
         found: Sequence[str] = subquestions(question)
         reason = "" if found else "it is one question"
@@ -334,7 +334,7 @@ def subquestions(question: str) -> list[str]:
 
 
 def keywords(question: str) -> str:
-    """The words of the question that carry meaning, as they are written, in order."""
+    """Return the words of the question that carry meaning, as they are written, in order."""
     kept = [
         token
         for token in re.findall(r"[^\W_][\w'’\-+#./]*", question)
@@ -359,7 +359,7 @@ def _clauses(question: str) -> list[str]:
 
 
 def _complete(parts: list[str]) -> list[str]:
-    """The parts; one that points back comes with the first, which it may lean on."""
+    """Return the parts; one that points back comes with the first, which it may lean on."""
     language = detect(" ".join(parts)) or "en"
     return [
         f"{parts[0]} {part}" if place and is_dependent(part, language) else part

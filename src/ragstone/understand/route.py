@@ -125,7 +125,7 @@ class Route(Stage):
         )
 
     def _plan_documents(self, plan: Plan, turn: Turn) -> Plan:
-        """The plan that sums up or lists documents, where the question asks for that."""
+        """Return the plan that sums up or lists documents, where the question asks for that."""
         name = find_wanted_document(turn.question, turn.intent)
         whole = self.sums_up_all or (name == "" and wants_everything(turn.question))
         listed = find_document_list(turn.question)
@@ -133,7 +133,7 @@ class Route(Stage):
         return replace(plan, sums_up=name, sums_up_all=whole, lists_documents=about)
 
     def _base_plan(self, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
-        """The plan for a question, before what the request wants in detail."""
+        """Return the plan for a question, before what the request wants in detail."""
         level = replace(self.plan, reranked=self.reranked or self.plan.reranked)
         if ask.strategy:
             plan = with_strategy(ask.strategy, level)
@@ -180,8 +180,8 @@ def _in_every_way(plan: Plan) -> Plan:
 
 
 def _queries(turn: Turn) -> tuple[str, ...]:
-    """The question, how it was spelt if that was corrected, and what the conversation adds: the
-    correction may be wrong. Of a message that asks several, the questions."""
+    """Return the question, how it was spelt if that was corrected, and what the conversation adds:
+    the correction may be wrong. Of a message that asks several, the questions."""
     if turn.subqueries:
         return turn.queries
     as_spelt = (turn.original,) if turn.original else ()
@@ -189,7 +189,7 @@ def _queries(turn: Turn) -> tuple[str, ...]:
 
 
 def _with_hints(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
-    """The plan with what questions of this kind need: more passages, and different ones."""
+    """Return the plan with what questions of this kind need: more passages, and different ones."""
     if ask.strategy or ask.prefer == "speed":
         return plan
     hints = intent_hints(intent)
@@ -224,7 +224,7 @@ def _has_intent(intent: Intent | None, *names: IntentName) -> bool:
 
 
 def with_strategy(strategy: Strategy, plan: Plan) -> Plan:
-    """The plan with the strategy and what that needs."""
+    """Return the plan with the strategy and what that needs."""
     plan = replace(plan, strategy=strategy)
     if strategy in PLAIN:
         plan = replace(plan, rerank=False, feedback=False)
@@ -250,7 +250,7 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
 
 
 def _requested_options(wanted: SearchOptions) -> dict[str, Any]:
-    """What the request asks for, by the plan's names."""
+    """Return what the request asks for, by the plan's names."""
     names = SearchOptions.__dataclass_fields__
     values = {name: getattr(wanted, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
@@ -262,8 +262,8 @@ _CLITIC = re.compile(r"^(?:[dl]|qu|s)['’]", re.IGNORECASE)
 
 
 def find_wanted_document(question: str, intent: Intent | None) -> str | None:
-    """The words by which the question names what it wants summed up; empty if it says no more than
-    "this document"; None if it wants nothing summed up."""
+    """Return the words by which the question names what it wants summed up; empty if it says no
+    more than "this document"; None if it wants nothing summed up."""
     plain = fold_question(question)
     summary = intent is not None and intent.name == "summary"
     rest = _FILE_NAME.sub(" ", question)
@@ -277,13 +277,13 @@ def find_wanted_document(question: str, intent: Intent | None) -> str | None:
 
 
 def wants_everything(question: str) -> bool:
-    """Whether a question that wants a summary wants it of all documents."""
+    """Tell whether a question that wants a summary wants it of all documents."""
     joined = any(word in question for word in _data()["every_joined"])
     return joined or any(word.casefold() in _every() for word in _remove_frame(question))
 
 
 def _remove_frame(question: str) -> list[str]:
-    """The words of the question that are not part of the usual ways to ask for a summary."""
+    """Return the words of the question that are not part of the usual ways to ask for a summary."""
     rest = _unspaced_pattern().sub(" ", question)
     found = (_CLITIC.sub("", match.group()) for match in _WORD.finditer(rest))
     return [
@@ -308,7 +308,7 @@ def _asks() -> tuple[re.Pattern[str], ...]:
 
 @cache
 def _others() -> re.Pattern[str]:
-    """How questions begin that only speak of summaries: "How do I write a summary?"."""
+    """Tell how questions begin that only speak of summaries: "How do I write a summary?"."""
     return re.compile("|".join(_data()["others"]))
 
 
@@ -319,12 +319,12 @@ def _frame() -> frozenset[str]:
 
 @cache
 def _every() -> frozenset[str]:
-    """How languages say that all of something is meant."""
+    """Tell how languages say that all of something is meant."""
     return frozenset(word for words in _data()["every"].values() for word in words.split())
 
 
 @cache
 def _unspaced_pattern() -> re.Pattern[str]:
-    """Words of scripts that part none."""
+    """Return words of scripts that part none."""
     words = sorted((*_data()["joined"], *_data()["every_joined"]), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, words)))

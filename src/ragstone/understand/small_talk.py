@@ -71,7 +71,7 @@ class _Reading:
 
 
 def match_small_talk(text: str) -> SmallTalk | None:
-    """What small talk the whole of `text` is, None if it is anything else."""
+    """Return what small talk the whole of `text` is, None if it is anything else."""
     if len(text) > MOST_CHARS:
         return None
     plain = _normalize(text)
@@ -95,8 +95,8 @@ def without_opening(text: str) -> str:
 
 
 def possible(text: str) -> bool:
-    """Whether an English text may be small talk in words that no rule knows: it is short, and says
-    you, I or something sociable.
+    """Tell whether an English text may be small talk in words that no rule knows: it is short, and
+    says you, I or something sociable.
 
     2% of the small talk in CLINC150 (train) is lost by this; 2% of the questions in SQuAD 2.0
     pass.
@@ -106,7 +106,7 @@ def possible(text: str) -> bool:
 
 
 def reply(kind: SmallTalkKind, language: str) -> str:
-    """The reply to small talk of this kind, in `language` if there is one."""
+    """Return the reply to small talk of this kind, in `language` if there is one."""
     replies = _phrases().replies
     return replies.get(language, replies[FALLBACK])[kind]
 
@@ -118,7 +118,7 @@ def _normalize(text: str) -> str:
 
 
 def _parse(plain: str) -> SmallTalk | None:
-    """Phrases that fill `plain` from end to end.
+    """Return phrases that fill `plain` from end to end.
 
     Every place that phrases can reach is visited once: the time is bounded however the phrases
     overlap.
@@ -141,7 +141,7 @@ def _parse(plain: str) -> SmallTalk | None:
 
 
 def _match_phrases(phrases: _Phrases, plain: str, start: int) -> Iterator[str]:
-    """The phrases that stand at `start` as whole words, longest first."""
+    """Yield the phrases that stand at `start` as whole words, longest first."""
     for phrase in phrases.by_first.get(plain[start], ()):
         end = start + len(phrase)
         if plain.startswith(phrase, start) and _ends_word(plain, end):

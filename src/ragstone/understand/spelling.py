@@ -92,7 +92,7 @@ class SpellingCandidate:
 def candidates(
     word: str, dictionary: Dictionary, corpus: Corpus | None = None
 ) -> list[SpellingCandidate]:
-    """Words that may have been meant, best first."""
+    """Return words that may have been meant, best first."""
     found = list(_likeliest_words(word, dictionary))
     if corpus is not None:
         listed = {item.word for item in found}
@@ -107,7 +107,7 @@ def candidates(
 
 @lru_cache(maxsize=1024)
 def _likeliest_words(word: str, dictionary: Dictionary) -> tuple[SpellingCandidate, ...]:
-    """The likeliest words of the dictionary."""
+    """Return the likeliest words of the dictionary."""
     words, letters, frequency = dictionary.candidates(word)
     cost = costs(word, letters)
     order = np.argsort(COST * cost - frequency, kind="stable")[:MOST]
@@ -117,7 +117,7 @@ def _likeliest_words(word: str, dictionary: Dictionary) -> tuple[SpellingCandida
 def correct(
     question: str, unknown: Sequence[Unknown], dictionary: Dictionary, corpus: Corpus | None = None
 ) -> Corrected:
-    """The question with `unknown` words corrected where that is the likelier reading.
+    """Return the question with `unknown` words corrected where that is the likelier reading.
 
     `corpus` is None if nothing is known of the collection's words.
     """
@@ -146,7 +146,7 @@ def evidence(
     corpus: Corpus | None = None,
     strange: int = 0,
 ) -> float:
-    """The logarithm of the odds that `unknown` is a misspelling of `best`.
+    """Return the logarithm of the odds that `unknown` is a misspelling of `best`.
 
     `strange` other words of the question are in no dictionary either: its field may be unknown.
     """
@@ -187,7 +187,7 @@ def alike(question: str, corrected: str) -> bool:
 
 
 def _log_likelihood(candidate: SpellingCandidate, corpus: Corpus | None) -> float:
-    """The logarithm of the channel, adjusted by the word's presence in the collection."""
+    """Return the logarithm of the channel, adjusted by the word's presence in the collection."""
     if corpus is None:
         return candidate.channel
     return candidate.channel + (SEEN if corpus.seen.get(candidate.word) else UNSEEN)

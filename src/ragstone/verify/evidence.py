@@ -72,7 +72,7 @@ def common_share(one: str, other: str) -> float:
 
 
 def word_weight(word: str) -> float:
-    """How much a casefolded word tells, by how seldom English books hold it; a word of another
+    """Tell how much a casefolded word tells, by how seldom English books hold it; a word of another
     language weighs as much as the rarest one."""
     return min(MAX_WEIGHT, max(MIN_WEIGHT, (10 - english().log_frequency(word)) / 4))
 

@@ -71,9 +71,9 @@ def likelihood(
     sure: float,
     across: bool,
 ) -> float:
-    """The probability (0..1) that what is `said`, which rests on the `chosen` ones of the `best`
-    units, is what was asked. `sure` (0..1) is how surely the passages are of it at all; `across`
-    says that question and passages differ in language, so that they share no words."""
+    """Return the probability (0..1) that what is `said`, which rests on the `chosen` ones of the
+    `best` units, is what was asked. `sure` (0..1) is how surely the passages are of it at all;
+    `across` says that question and passages differ in language, so that they share no words."""
     found = evidence(chosen, best, sure)
     model = _models()["read" if "read" in found else "unread"]
     odds = model.bias + sum(weight * found[name] for name, weight in model.weights.items())
@@ -103,7 +103,7 @@ def evidence(
 def _odds_of_missing_words(
     question: str, said: str, chosen: Sequence[RankedUnit], passages: Sequence[Passage]
 ) -> float:
-    """What is added to the log-odds for what the question names and nothing speaks of."""
+    """Return what is added to the log-odds for what the question names and nothing speaks of."""
     is_row = chosen[0].unit.form == "row"
     cited = [unit.passage.hit.chunk for unit in chosen]
     about = "\n".join(
@@ -125,7 +125,7 @@ def _odds_of_missing_words(
 
 
 def lacks_code(question: str, text: str) -> bool:
-    """Whether a text lacks a code of the question, with and without its hyphens."""
+    """Tell whether a text lacks a code of the question, with and without its hyphens."""
     codes = [code.group().casefold() for code in _CODE.finditer(_UNSPACED.sub(" ", question))]
     spelt = text.casefold() if codes else ""
     return any(
@@ -134,8 +134,8 @@ def lacks_code(question: str, text: str) -> bool:
 
 
 def _is_of_another_number(question: str, titled: str, text: str) -> bool:
-    """Whether titles and paths number a thing that the question names otherwise, and neither they
-    nor the text say its number."""
+    """Tell whether titles and paths number a thing that the question names otherwise, and neither
+    they nor the text say its number."""
     others = find_names(titled).numbered
     names = {other.name for other in others}
     numbered = [

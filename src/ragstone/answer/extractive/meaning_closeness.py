@@ -64,12 +64,12 @@ class MeaningCloseness:
 
 
 def in_other_languages(question: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages in another language than the question."""
+    """Return the passages in another language than the question."""
     asked = detect(question)
     return [p for p in passages if asked and p.hit.chunk.language not in ("", asked)]
 
 
 def _is_foreign(question: str, passages: Sequence[Passage]) -> bool:
-    """Whether half of the passages or more are in another language than the question."""
+    """Tell whether half of the passages or more are in another language than the question."""
     known = sum(bool(passage.hit.chunk.language) for passage in passages)
     return known > 0 and 2 * len(in_other_languages(question, passages)) >= known

@@ -61,7 +61,7 @@ class TokenCloseness:
 def _vectors_by_unit(
     passage: Passage, tokens: TokenVectors, placed: PlacedTokens, units: Sequence[AnswerUnit]
 ) -> OwnedVectors | None:
-    """The vectors by unit, None if they are not those of this text."""
+    """Return the vectors by unit, None if they are not those of this text."""
     if not np.array_equal(tokens.ids, placed.ids) or len(tokens.vectors) != len(placed.starts):
         return None
     chunk = passage.hit.chunk

@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 
 
 def record(row: str, header: str) -> str:
-    """A row whose cells stand side by side below a header, as one that names its columns."""
+    """Return a row whose cells stand side by side below a header, as one that names its columns."""
     cells, names = (item.strip("| ").split(" | ") for item in (row, header))
     if len(cells) < LEAST_CELLS or len(cells) != len(names):
         return row
@@ -72,7 +72,7 @@ def cell_score(question: str, row: str) -> float:
 
 
 def _column_words(name: str) -> frozenset[str]:
-    """The words of a column's name, without a unit in brackets."""
+    """Return the words of a column's name, without a unit in brackets."""
     words = content_word_set(_NOTES.sub("", name))
     return frozenset(word for word in words if len(word) > 1) or frozenset(words)
 
@@ -107,7 +107,7 @@ class Ranker:
 
 @cache
 def rankers() -> Mapping[Which, Ranker]:
-    """The shipped ones."""
+    """Return the shipped ones."""
     text = (
         files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}").read_text(encoding="utf-8")
     )
@@ -190,7 +190,7 @@ class RankedUnit:
 def passage_units(
     item: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
-    """All units of a ranked unit's passage, of those found in each."""
+    """Return all units of a ranked unit's passage, of those found in each."""
     own = found[[item.passage is passage for passage in passages].index(True)]
     return [RankedUnit(unit, item.passage, place, item.score) for place, unit in enumerate(own)]
 
@@ -198,8 +198,8 @@ def passage_units(
 def units_following(
     item: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
-    """The units of the passage that follows that of `one` in its document, without what both have;
-    none where it was not found."""
+    """Return the units of the passage that follows that of `one` in its document, without what both
+    have; none where it was not found."""
     chunk = item.passage.hit.chunk
     for passage, own in zip(passages, found, strict=True):
         other = passage.hit.chunk
@@ -216,9 +216,9 @@ def rank_units(
     near: Sequence[Vectors] | None,
     meant: Sequence[Vectors] | None = None,
 ) -> tuple[list[RankedUnit], float]:
-    """The best units of the passages, best first, and the probability (0..1) that they hold the
-    answer. `near` is `unit_closeness` per passage, None if there are no token vectors; `meant` the
-    likeness of the units' meaning, where the question is in another language."""
+    """Return the best units of the passages, best first, and the probability (0..1) that they hold
+    the answer. `near` is `unit_closeness` per passage, None if there are no token vectors; `meant`
+    the likeness of the units' meaning, where the question is in another language."""
     read_ = [[read(p.text, unit) for unit in own] for p, own in zip(passages, found, strict=True)]
     texts = [text for own in read_ for text in own]
     if not texts:
@@ -260,17 +260,17 @@ def rank_units(
 
 
 def asks_for_several(question: str) -> bool:
-    """Whether a question asks for a list or for steps."""
+    """Tell whether a question asks for a list or for steps."""
     return _intent(question) in ("list", "procedural")
 
 
 def is_how_to_question(question: str) -> bool:
-    """Whether a question asks how something is done."""
+    """Tell whether a question asks how something is done."""
     return _intent(question) == "procedural"
 
 
 def shows(unit: AnswerUnit) -> bool:
-    """Whether a unit shows how something is done: by code."""
+    """Tell whether a unit shows how something is done: by code."""
     return any(item.kind == "code" for item in unit.said)
 
 
@@ -316,7 +316,7 @@ def table(
 
 
 def _passage_features(passages: Sequence[Passage], units: Sequence[int]) -> list[Floats]:
-    """The features (units, PASSAGE_NAMES) that all units of a passage have."""
+    """Return the features (units, PASSAGE_NAMES) that all units of a passage have."""
     hits = [passage.hit for passage in passages]
     score = max((hit.score for hit in hits), default=0.0) or 1.0
     bm25 = max((hit.bm25 or 0.0 for hit in hits), default=0.0) or 1.0
@@ -337,7 +337,7 @@ def _passage_features(passages: Sequence[Passage], units: Sequence[int]) -> list
 
 
 def sureness_features(features: Floats, best: int) -> Floats:
-    """What tells whether the passages hold the answer; `best` is the best unit's row."""
+    """Return what tells whether the passages hold the answer; `best` is the best unit's row."""
     names = TOKEN_NAMES if features.shape[1] == len(TOKEN_NAMES) else WORD_NAMES
     column = {name: features[:, number] for number, name in enumerate(names)}
     held = column["words"] + ALIKE * column["words_alike"]
@@ -357,14 +357,14 @@ def sureness_features(features: Floats, best: int) -> Floats:
 
 
 def _ranker_name(question: str, tokens: bool) -> Which:
-    """The ranker for a question: its words are pairs of characters in some scripts."""
+    """Return the ranker for a question: its words are pairs of characters in some scripts."""
     if tokens:
         return "tokens"
     return "pairs" if is_mostly_paired(question) else "words"
 
 
 def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -> bool:
-    """Whether a question of the documents is the one that was asked."""
+    """Tell whether a question of the documents is the one that was asked."""
     if unit.form != "answer" or not asked:
         return False
     own = frozenset(text.words)
@@ -372,7 +372,7 @@ def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -
 
 
 def _form_score(unit: AnswerUnit, same: bool) -> float:
-    """The addition to a unit's score for its form."""
+    """Return the addition to a unit's score for its form."""
     if unit.form == "heading":
         return HEADING
     return SAME_QUESTION if same else 0.0

@@ -63,8 +63,8 @@ _BOXES = tuple("☐☑☒")
 async def read_units(
     question: str, best: Sequence[RankedUnit], reader: PairReader
 ) -> list[RankedUnit]:
-    """The units with what the reader makes of them (`RankedUnit.reading`), best first by both.
-    What the reader cannot read stays as it is."""
+    """Return the units with what the reader makes of them (`RankedUnit.reading`), best first by
+    both. What the reader cannot read stays as it is."""
     parts = _parts(question, best)
     texts = {unit.passage.number: unit.passage for unit in best}
     readings = await reader.read([_pair(question, texts[item.passage], item) for item in parts])
@@ -77,8 +77,8 @@ async def read_units(
 async def _read_alone(
     question: str, best: Sequence[RankedUnit], reader: PairReader
 ) -> list[RankedUnit]:
-    """The units ordered also by what each of the best ones says by itself. A row or a list has been
-    read alone already; what nobody read counts as the least of these."""
+    """Return the units ordered also by what each of the best ones says by itself. A row or a list
+    has been read alone already; what nobody read counts as the least of these."""
     odds = {_key(unit): unit.reading.odds for unit in best[:READ_ALONE] if unit.reading}
     sentences = [unit for unit in best[:READ_ALONE] if unit.unit.form == "sentence"]
     if len(odds) > 1 and sentences:
@@ -169,7 +169,7 @@ def _alone(question: str, item: RankedUnit) -> Pair:
 def _with_reading(
     unit: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading]
 ) -> RankedUnit:
-    """What nobody read counts as what answers least."""
+    """Return what nobody read counts as what answers least."""
     odds = log_odds(min(reading.answers for reading in readings), LEAST)
     placed = False
     for read, reading in zip(parts, readings, strict=True):

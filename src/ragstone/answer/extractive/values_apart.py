@@ -66,8 +66,8 @@ class ValuesApart:
 
 
 def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[RankedUnit]:
-    """The units without those that say otherwise than the same section of the edition that the
-    question wants of their document."""
+    """Return the units without those that say otherwise than the same section of the edition that
+    the question wants of their document."""
     compared = best[:MAX_COMPARED]
     sections = {
         place: edition
@@ -128,7 +128,7 @@ def _says_otherwise(first: RankedUnit, other: RankedUnit) -> bool:
 
 
 def name_source(passage: Passage) -> str:
-    """The title of a passage's document, and its date as far as it is known."""
+    """Return the title of a passage's document, and its date as far as it is known."""
     chunk = passage.hit.chunk
     day = read_document_edition(chunk).day
     title = chunk.title or PurePosixPath(chunk.path).name
@@ -136,7 +136,7 @@ def name_source(passage: Passage) -> str:
 
 
 def _headings(unit: RankedUnit) -> list[str]:
-    """The headings that a unit stands below, the nearest first."""
+    """Return the headings that a unit stands below, the nearest first."""
     text, below = unit.passage.text, 100
     found = []
     for block in reversed(unit.passage.blocks or outline(text)):
@@ -147,9 +147,9 @@ def _headings(unit: RankedUnit) -> list[str]:
 
 
 def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
-    """The best unit of each of the two things that are compared, with its document where it does
-    not name the thing; None where nothing is compared, where the best unit speaks of both, or where
-    nothing likely is about one of them."""
+    """Return the best unit of each of the two things that are compared, with its document where it
+    does not name the thing; None where nothing is compared, where the best unit speaks of both, or
+    where nothing likely is about one of them."""
     compared = comparison(question)
     if compared is None or not best:
         return None
@@ -174,7 +174,7 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
 
 
 def _is_about(unit: RankedUnit, own: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether a unit names one of the things, or its passage this one alone."""
+    """Tell whether a unit names one of the things, or its passage this one alone."""
     if says_all(_unit_text(unit), own):
         return True
     whole = f"{_unit_titles(unit)}\n{unit.passage.text}"
@@ -186,6 +186,6 @@ def _unit_text(unit: RankedUnit) -> str:
 
 
 def _unit_titles(unit: RankedUnit) -> str:
-    """What the document and the section are called."""
+    """Return what the document and the section are called."""
     chunk = unit.passage.hit.chunk
     return f"{chunk.subject}\n{PurePosixPath(chunk.path).stem}\n{chunk.heading}"

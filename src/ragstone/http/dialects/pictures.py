@@ -18,7 +18,7 @@ _BEGINNINGS = (
 
 
 def image_type(data: bytes) -> str | None:
-    """The media type of PNG, JPEG, GIF and WebP; None for anything else, SVG among it."""
+    """Return the media type of PNG, JPEG, GIF and WebP; None for anything else, SVG among it."""
     for beginning, name in _BEGINNINGS:
         if data.startswith(beginning):
             return name
@@ -36,7 +36,7 @@ _DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
 
 
 def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
-    """The images of a request; raises InputError and TooLarge.
+    """Return the images of a request; raises InputError and TooLarge.
 
     Their type is what their bytes say, whatever the client says.
     """
@@ -46,14 +46,14 @@ def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
 
 
 def of_urls(given: Sequence[str]) -> tuple[Picture, ...]:
-    """The images of data URLs, bare base64 being none; raises InputError and TooLarge."""
+    """Return the images of data URLs, bare base64 being none; raises InputError and TooLarge."""
     if not all(_URL.match(url) for url in given):
         raise InputError("An image_url needs a url that begins like data:image/png;base64,.")
     return pictures(given)
 
 
 def picture(data: bytes) -> Picture:
-    """One image from its bytes; raises InputError and TooLarge."""
+    """Return one image from its bytes; raises InputError and TooLarge."""
     if len(data) > MOST_BYTES:
         raise TooLarge(f"An image is larger than {MOST_BYTES // 1_000_000} MB; make it smaller.")
     media_type = image_type(data)

@@ -43,14 +43,14 @@ class WebFile:
 
 
 def addresses() -> frozenset[str]:
-    """Every address of the web app."""
+    """Return every address of the web app."""
     inside = (file.relative_to(FILES).as_posix() for file in FILES.rglob("*") if file.is_file())
     return frozenset({"/", *(PREFIX + item for item in inside)}) - {PREFIX + "widget.html"}
 
 
 @cache
 def load(name: str) -> WebFile:
-    """A file of the web app, read and compressed once. Blocking: use it in a thread."""
+    """Return a file of the web app, read and compressed once. Blocking: use it in a thread."""
     content = (FILES / name).read_bytes()
     tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
     media_type = TYPES[Path(name).suffix]
@@ -58,7 +58,7 @@ def load(name: str) -> WebFile:
 
 
 async def read(name: str) -> WebFile:
-    """A file of the web app."""
+    """Return a file of the web app."""
     return await asyncio.to_thread(load, name)
 
 

@@ -55,7 +55,7 @@ class TokenStore:
             )
 
     def get(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The rows of `ids` that exist; on a full disk none, as a log would need room."""
+        """Return the rows of `ids` that exist; on a full disk none, as a log would need room."""
         if self._connection is None and not self._path.exists():
             return {}
         found: dict[str, bytes] = {}

@@ -116,7 +116,7 @@ def _levels(root: Any) -> dict[int, ListLevel]:
 
 
 def _format(level: Any) -> str:
-    """The format of a level; newer ones stand in a choice beside their fallback."""
+    """Return the format of a level; newer ones stand in a choice beside their fallback."""
     found = next(level.iter(f"{W}numFmt"), None)
     return "decimal" if found is None else found.get(f"{W}val", "decimal")
 
@@ -158,7 +158,7 @@ def numeral(number: int, kind: str) -> str:
 
 
 def format_number(number: int, style: str) -> str:
-    """A number as an item shows it in the style 1, a, A, i or I."""
+    """Return a number as an item shows it in the style 1, a, A, i or I."""
     if style in ("a", "A") and number > 0:
         shown = ""
         while number > 0:

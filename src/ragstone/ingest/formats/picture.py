@@ -24,7 +24,7 @@ _MANY_PAGES = ("TIFF",)
 
 
 def parse_picture(kind: str, path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The text of a picture of this kind, as Pillow calls it; a TIFF may have several pages.
+    """Return the text of a picture of this kind, as Pillow calls it; a TIFF may have several pages.
 
     Raises UnreadableDocument or TooLarge, also where the extra is missing.
     """
@@ -44,14 +44,14 @@ def parse_picture(kind: str, path: Path, ending: str, max_bytes: int) -> Parsed:
 def read_embedded_picture(
     kind: str, name: str, data: bytes, recognition: Recognition
 ) -> list[Block]:
-    """The text of a picture inside a document; raises UnreadableDocument or TooLarge."""
+    """Return the text of a picture inside a document; raises UnreadableDocument or TooLarge."""
     return list(_blocks(kind, Path(name), 1, recognition, data))
 
 
 def whole_file(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
-    """The bytes of a picture that is a document; raises UnreadableDocument."""
+    """Return the bytes of a picture that is a document; raises UnreadableDocument."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -59,7 +59,7 @@ def whole_file(
 
 
 def draw_page(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
-    """A page of such a document, by its number from 1, as it is shown."""
+    """Return a page of such a document, by its number from 1, as it is shown."""
     return redraw(path.name, data, int(name) - 1 if name.isdecimal() else 0)
 
 

@@ -115,7 +115,7 @@ class SqlApprovals:
 
 
 def _enter(connection: Connection, name: str) -> bool:
-    """Whether nothing of this name waits yet."""
+    """Tell whether nothing of this name waits yet."""
     now = state_time()
     connection.execute(delete(table).where(table.c.at < now - KEPT_SECONDS))
     row = insert(connection, table).values(name=name, at=now).on_conflict_do_nothing()

@@ -105,7 +105,7 @@ class ToolAgent(Stage):
 async def _open_session(
     stack: AsyncExitStack, turn: Turn, adapters: Adapters
 ) -> tuple[ToolSession | None, str]:
-    """The gateway's tools, or why there are none."""
+    """Return the gateway's tools, or why there are none."""
     if adapters.toolbox is None:
         return None, "MCP is off"
     try:

@@ -55,7 +55,7 @@ class OperationRecorder:
         self._tenant = tenant
 
     def around(self, operation: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same operation, recorded."""
+        """Return the same operation, recorded."""
         kind = find_kind(operation)
         if kind is None:
             return call
@@ -141,7 +141,7 @@ class OperationRecorder:
     def _find_signer(
         self, given: SignInTry | None, opened: OpenedSession | None
     ) -> tuple[Caller, Principal]:
-        """Who signs in; where that is refused, nobody, with the name that was tried."""
+        """Return who signs in; where that is refused, nobody, with the name that was tried."""
         if opened and opened.person:
             caller = caller_of_person(opened.person)
             return caller, caller.principal

@@ -114,7 +114,7 @@ def _id() -> str:
 
 
 async def _vision_request(request: Request) -> tuple[VisionRequest, tuple[Picture, ...]]:
-    """The request and its images; raises RequestValidationError, InputError, TooLarge."""
+    """Return the request and its images; raises RequestValidationError, InputError, TooLarge."""
     if request.headers.get("content-type", "").startswith(MULTIPART):
         async with request.form(max_files=MOST, max_fields=50, max_part_size=MOST_BYTES) as form:
             fields, uploads = _fields(form)
@@ -131,7 +131,7 @@ async def _vision_request(request: Request) -> tuple[VisionRequest, tuple[Pictur
 
 
 def _fields(form: FormData) -> tuple[dict[str, Any], list[UploadFile]]:
-    """The fields of a form, of which `metadata_filter_values` may come several times."""
+    """Return the fields of a form, of which `metadata_filter_values` may come several times."""
     uploads = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
     fields: dict[str, Any] = {k: v for k, v in form.items() if isinstance(v, str)}
     if "metadata_filter_values" in fields:

@@ -52,7 +52,7 @@ class ChatsMessage(StrictBody):
     )
 
     def ask(self, chat_id: str, caller: Caller) -> Ask:
-        """The question; raises UnknownCollection."""
+        """Return the question; raises UnknownCollection."""
         collection = chat_collection(chat_id)
         narrow_principal(caller, collection)
         return Ask(
@@ -151,13 +151,13 @@ def router(parts: DialectParts) -> APIRouter:
 
 
 def chat_collection(chat_id: str) -> str:
-    """The collection of a chat's documents."""
+    """Return the collection of a chat's documents."""
     return f"chat_{chat_id}"
 
 
 def is_grounded(turn: Turn) -> bool | None:
-    """The check's verdict; what claims nothing from any source is grounded, and of what was not
-    checked nobody knows."""
+    """Return the check's verdict; what claims nothing from any source is grounded, and of what was
+    not checked nobody knows."""
     answer = turn.answer or GeneratedAnswer()
     if answer.is_grounded is None and (answer.refused or not turn.passages):
         return True
@@ -202,7 +202,7 @@ def _chat_collection(chat_id: str, caller: Caller) -> str:
 
 
 def _metadata(field: str) -> Object:
-    """The metadata in a field of a form; raises InputError."""
+    """Return the metadata in a field of a form; raises InputError."""
     try:
         return check_input_metadata(json.loads(field)) if field else {}
     except (ValueError, RecursionError) as error:

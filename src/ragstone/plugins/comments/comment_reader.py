@@ -77,9 +77,9 @@ class LocalCommentReader:
         self._making: dict[Key, asyncio.Task[None]] = {}
 
     async def read(self, collection: Collection, where: Filter, seconds: float) -> ReadComments:
-        """The comments of the tables inside `where`, as far as they can be read in so many seconds;
-        what was begun goes on, for the next call. A table of which a part lies outside is left
-        out."""
+        """Return the comments of the tables inside `where`, as far as they can be read in so many
+        seconds; what was begun goes on, for the next call. A table of which a part lies outside is
+        left out."""
         where = And((where, OWN_TEXT))
         tables = And((where, eq("kind", "table")))
         counts = await self._index.facet(collection, "revision", tables, MOST_TABLES + 1)
@@ -106,8 +106,8 @@ class LocalCommentReader:
         return ReadComments(self._add_tones(comments, vectors), vectors)
 
     async def score_topic(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
-        """How surely each comment speaks of a topic (n,), in any words; those that do have 0 or
-        more."""
+        """Tell how surely each comment speaks of a topic (n,), in any words; those that do have 0
+        or more."""
         weights = load_weights(self._embedder.name)
         [vector] = await self._embedder.embed_queries([topic])
         words = set(content_words(topic))
@@ -131,8 +131,8 @@ class LocalCommentReader:
     async def _table(
         self, collection: Collection, where: Filter, key: Key, chunks: int
     ) -> tuple[_Held | None, str]:
-        """What a version holds, without vectors the first time; None where not all of it is inside
-        the filter or it is too large, and why."""
+        """Return what a version holds, without vectors the first time; None where not all of it is
+        inside the filter or it is too large, and why."""
         held = self._held.get(key)
         if held is not None and held.chunks == chunks:
             self._held.move_to_end(key)
@@ -161,8 +161,8 @@ class LocalCommentReader:
     async def _with_vectors(
         self, keys: Sequence[Key], left_out: tuple[str, ...], seconds: float
     ) -> ReadComments:
-        """The comments of tables that were just read, once they have vectors, as far as the time
-        allows."""
+        """Return the comments of tables that were just read, once they have vectors, as far as the
+        time allows."""
         own = {key: self._held[key] for key in keys if key in self._held}
         missing = [key for key, held in own.items() if held.vectors is None]
         for key in missing:
@@ -205,7 +205,7 @@ class LocalCommentReader:
     def _add_tones(
         self, comments: Sequence[CustomerComment], vectors: Vectors
     ) -> tuple[CustomerComment, ...]:
-        """The comments with their tones: that of the rating where there is one."""
+        """Return the comments with their tones: that of the rating where there is one."""
         if not comments:
             return ()
         tones = load_weights(self._embedder.name).tones(vectors)
@@ -221,5 +221,5 @@ def open_reader(parts: AdapterParts) -> LocalCommentReader:
 
 
 def own_reader(adapters: Adapters) -> LocalCommentReader | None:
-    """The reader that `open_reader` has made, None where there is none."""
+    """Return the reader that `open_reader` has made, None where there is none."""
     return adapters.added.get("comments")

@@ -102,7 +102,7 @@ async def _view(
 
 
 def _comment(feedback: Feedback) -> CustomerComment:
-    """A thumb with its comment. It stands in no document."""
+    """Return a thumb with its comment. It stands in no document."""
     share = 1.0 if feedback.thumb == "up" else 0.0
     return CustomerComment(
         feedback.answer_id,

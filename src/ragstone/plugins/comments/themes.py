@@ -33,8 +33,8 @@ class Theme:
 def find_themes(
     comments: Sequence[CustomerComment], vectors: Vectors, topic: str = ""
 ) -> list[Theme]:
-    """The themes of comments, the most frequent first; the same for the same comments in the same
-    order. The words of a `topic` that all speak of name none."""
+    """Return the themes of comments, the most frequent first; the same for the same comments in the
+    same order. The words of a `topic` that all speak of name none."""
     if len(comments) < 2 * LEAST:
         return []
     spread = vectors - vectors.mean(axis=0)
@@ -61,8 +61,8 @@ def find_themes(
 
 
 def _cluster(rows: Vectors, most: int) -> tuple[NDArray[np.int64], Vectors]:
-    """The group of each row (n,), and the groups' centres, by spherical k-means from centres that
-    lie far from each other."""
+    """Return the group of each row (n,), and the groups' centres, by spherical k-means from centres
+    that lie far from each other."""
     chance = np.random.default_rng(SEED)
     centres = rows[[int(np.argmax(rows @ rows.mean(axis=0)))]]
     while len(centres) < most:
@@ -95,8 +95,8 @@ def _spell_words(text: str) -> dict[str, str]:
 
 
 def _name(own: Sequence[dict[str, str]], everywhere: Counter[str], total: int) -> str:
-    """The words that are frequent in these comments and rare in the others, in at least two of
-    them, weighed as in class-based TF-IDF."""
+    """Return the words that are frequent in these comments and rare in the others, in at least two
+    of them, weighed as in class-based TF-IDF."""
     counts = Counter(word for item in own for word in item)
     weights = {
         word: count * np.log(1 + total / everywhere[word])

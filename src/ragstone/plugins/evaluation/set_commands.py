@@ -102,7 +102,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _setting(text: str) -> "AskSetting":
-    """A setting as it is typed; raises InputError."""
+    """Return a setting as it is typed; raises InputError."""
     import json
     from dataclasses import fields
 

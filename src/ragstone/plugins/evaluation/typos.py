@@ -62,7 +62,7 @@ async def evaluate(
 
 
 def misspelt(question: str) -> str:
-    """The question with one letter of one word wrong: always the same one."""
+    """Return the question with one letter of one word wrong: always the same one."""
     random = Random(question)  # noqa: S311 - nothing secret
     words = question.split(" ")
     long = [place for place, word in enumerate(words) if _can_misspell(word)]

@@ -44,7 +44,7 @@ def parse_xml(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _is_mixed(element: Any) -> bool:
-    """Whether words and elements stand beside each other in it."""
+    """Tell whether words and elements stand beside each other in it."""
     own = (element.text, *(child.tail for child in element))
     return len(element) > 0 and any(text and text.strip() for text in own)
 
@@ -74,7 +74,7 @@ def _text_blocks(element: Any, level: int, marker: str) -> Iterator[Block]:
 
 
 def _value(element: Any, depth: int = 0) -> Any:
-    """The text of an element, or its attributes and elements by their names."""
+    """Return the text of an element, or its attributes and elements by their names."""
     children = list(element.iterchildren(etree.Element)) if depth < _MAX_DEPTH else []
     text = " ".join((element.text or "").split())
     if not children and not element.attrib:

@@ -48,7 +48,7 @@ _APART = 10**9
 
 
 def can_be_made() -> bool:
-    """Whether the library that finds communities is installed (the extra `graph`)."""
+    """Tell whether the library that finds communities is installed (the extra `graph`)."""
     return importlib.util.find_spec("networkx") is not None
 
 
@@ -80,8 +80,8 @@ def _edges(
     spread: Mapping[str, int],
     joining: set[str],
 ) -> dict[tuple[str, str], float]:
-    """How much entities are joined: by each chunk that names both, less by one that names many,
-    and as much again by each relation."""
+    """Tell how much entities are joined: by each chunk that names both, less by one that names
+    many, and as much again by each relation."""
     edges: dict[tuple[str, str], float] = {}
     for place in sorted(chunks):
         named = sorted(joining.intersection(chunks[place]), key=lambda key: (spread[key], key))
@@ -98,7 +98,7 @@ def _edges(
 
 
 def _groups(edges: Mapping[tuple[str, str], float]) -> list[list[str]]:
-    """The communities of a graph of entities."""
+    """Return the communities of a graph of entities."""
     if not edges:
         return []
     import networkx  # 0.2 s, and only where there are themes.
@@ -142,7 +142,7 @@ def _theme(
 
 
 def own_sentences(chunks: Sequence[Chunk]) -> str:
-    """The sentences of a theme's best passages that tell most of them."""
+    """Return the sentences of a theme's best passages that tell most of them."""
     # As if they were of one document, so that places in them differ.
     apart = [
         replace(

@@ -140,7 +140,7 @@ class LocalEntityGraph:
     async def find_linked(
         self, collection: Collection, readers: Several[str], text: str
     ) -> Sequence[str]:
-        """The entities that a text names, by key."""
+        """Return the entities that a text names, by key."""
         runs = await asyncio.to_thread(_runs, text)
         keys = {run.key for run in runs}
         known = await self.mentions.filter_known(collection, readers, keys)
@@ -153,14 +153,14 @@ class LocalEntityGraph:
         return list(dict.fromkeys(asked))[:MOST_ASKED]
 
     async def _alike(self, collection: Collection, readers: Several[str], name: str) -> list[str]:
-        """The entity whose key is most like one that nothing has."""
+        """Return the entity whose key is most like one that nothing has."""
         near = await self.mentions.like(collection, readers, name[:2], NEAR)
         return await asyncio.to_thread(find_similar, name, near, 1, ALIKE)
 
     async def _find_mentions(
         self, collection: Collection, readers: Several[str], entities: Sequence[str], limit: int
     ) -> dict[str, list[EntityMention]]:
-        """The mentions of these entities, and of those that chunks say are the same."""
+        """Return the mentions of these entities, and of those that chunks say are the same."""
         found = await self.mentions.of_entities(collection, readers, entities, limit)
         same = {item.same for some in found.values() for item in some if item.same}
         if more := sorted(same - found.keys())[:MOST_ASKED]:
@@ -175,8 +175,8 @@ class LocalEntityGraph:
         begins: Mapping[str, float],
         known: Mapping[Place, Chunk] = {},
     ) -> dict[Place, Chunk]:
-        """The chunks of mentions, and those that were found, as far as they are inside `where`:
-        those first in which most is named."""
+        """Return the chunks of mentions, and those that were found, as far as they are inside
+        `where`: those first in which most is named."""
         weights: dict[str, int] = dict.fromkeys(begins, len(begins) + MOST_ASKED)
         for mention in mentions:
             if (mention.revision, mention.chunk_index) not in known:
@@ -199,7 +199,7 @@ def open_graph(parts: AdapterParts) -> LocalEntityGraph:
 
 
 def own_graph(adapters: Adapters) -> LocalEntityGraph:
-    """The graph that `open_graph` has made; raises TypeError for another one."""
+    """Return the graph that `open_graph` has made; raises TypeError for another one."""
     if not isinstance(adapters.graph, LocalEntityGraph):
         raise TypeError(f"Not an entity graph of this plugin: {adapters.graph!r}.")
     return adapters.graph
@@ -214,8 +214,8 @@ def _keep_matching(where: Filter, chunks: Iterable[Chunk]) -> dict[Place, Chunk]
 
 
 def _onward(inside: Sequence[EntityMention], named: Several[str]) -> list[str]:
-    """What the first hop's chunks name besides what was asked: what most of them name, and what
-    tells most, first."""
+    """Return what the first hop's chunks name besides what was asked: what most of them name, and
+    what tells most, first."""
     chunks: dict[str, int] = {}
     for mention in inside:
         if mention.entity not in named:
@@ -226,7 +226,7 @@ def _onward(inside: Sequence[EntityMention], named: Several[str]) -> list[str]:
 def _count_relations(
     inside: Sequence[EntityMention], said: Sequence[EntityRelation]
 ) -> list[EntityMention]:
-    """The mentions, each counted once more for every relation that its chunk tells of it."""
+    """Return the mentions, each counted once more for every relation that its chunk tells of it."""
     told: Counter[tuple[str, int, str]] = Counter()
     for relation in said:
         told.update(
@@ -242,8 +242,8 @@ def _count_relations(
 def _best_themes(
     themes: Sequence[EntityTheme], queries: Sequence[str], found: Mapping[str, float]
 ) -> list[tuple[EntityTheme, float]]:
-    """The themes nearest to a question with how near they are: by the words that they share with
-    it, rare ones before frequent ones, and by the passages that a search found of them."""
+    """Return the themes nearest to a question with how near they are: by the words that they share
+    with it, rare ones before frequent ones, and by the passages that a search found of them."""
     asked = frozenset(word for query in queries for word in content_word_set(query))
     said = [content_word_set(_theme_text(item)) for item in themes]
     held = Counter(word for words in said for word in words & asked)
@@ -302,13 +302,13 @@ class _Run:
         self.end = end
 
     def inside(self, other: "_Run") -> bool:
-        """Whether this is a part of another, longer one."""
+        """Tell whether this is a part of another, longer one."""
         longer = other.end - other.start > self.end - self.start
         return longer and other.start <= self.start and self.end <= other.end
 
 
 def _runs(text: str) -> list[_Run]:
-    """All that may be a name in a question, longer ones first."""
+    """Return all that may be a name in a question, longer ones first."""
     runs = sorted(_all_runs(text), key=lambda run: (run.start - run.end, run.start))
     return runs[:MOST_NAMES]
 
@@ -349,5 +349,5 @@ def _keys(said: str) -> Iterator[str]:
 
 
 def _proper(text: str) -> list[str]:
-    """The keys of names in a question that are written with capitals."""
+    """Return the keys of names in a question that are written with capitals."""
     return [key for name in names(text) if len(key := entity_key(name.text)) > 4]

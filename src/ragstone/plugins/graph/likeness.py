@@ -18,9 +18,9 @@ _DIGITS = re.compile(r"\d+")
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two keys are spellings of one name: as many words, which begin alike and have the
-    same numbers, and nearly the same letters. Names of two words that differ in more than one of
-    them are two names."""
+    """Tell whether two keys are spellings of one name: as many words, which begin alike and have
+    the same numbers, and nearly the same letters. Names of two words that differ in more than one
+    of them are two names."""
     here, there = one.split(), other.split()
     if min(len(one), len(other)) < SHORTEST or len(here) != len(there):
         return False
@@ -34,7 +34,7 @@ def alike(one: str, other: str) -> bool:
 
 
 def alike_pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The pairs of keys that are spellings of one name, each once, in order."""
+    """Yield the pairs of keys that are spellings of one name, each once, in order."""
     blocks: dict[tuple[str, ...], list[str]] = {}
     for key in sorted(set(keys)):
         if len(key) >= SHORTEST:

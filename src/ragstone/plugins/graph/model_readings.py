@@ -24,7 +24,7 @@ class SqlModelReadings:
         self._database = database
 
     async def list_lacking(self, collection: Collection, recipe: str) -> list[str]:
-        """The revisions that answer and were not read to their end in this way."""
+        """Return the revisions that answer and were not read to their end in this way."""
         read = select(model_readings.c.revision).where(model_readings.c.recipe == recipe)
         missing = (
             select(revisions.c.name)
@@ -40,7 +40,7 @@ class SqlModelReadings:
     async def find_readings(
         self, collection: Collection, keys: Several[str]
     ) -> Mapping[str, ChunkReading]:
-        """What was said of chunks of the collection that looked the same, by key."""
+        """Return what was said of chunks of the collection that looked the same, by key."""
 
         def read(connection: Connection) -> dict[str, ChunkReading]:
             found: dict[str, ChunkReading] = {}
@@ -95,7 +95,7 @@ class SqlModelReadings:
     async def of_revisions(
         self, collection: Collection, revisions: Several[str], recipe: str
     ) -> Mapping[tuple[str, int], ChunkReading]:
-        """The readings of those of these revisions that were read to their end, by chunk."""
+        """Return the readings of those of these revisions that were read to their end, by chunk."""
 
         def read(connection: Connection) -> dict[tuple[str, int], ChunkReading]:
             found: dict[tuple[str, int], ChunkReading] = {}

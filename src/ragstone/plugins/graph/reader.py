@@ -55,8 +55,8 @@ take minutes, and 500 MB."""
 
 
 def reading_name(by_model: bool, recognizer: EntityRecognizer | None = None) -> str:
-    """The name of how chunks are read: by the rules, names by the `recognizer`, with what a chat
-    model said."""
+    """Return the name of how chunks are read: by the rules, names by the `recognizer`, with what a
+    chat model said."""
     read = f"{READING} {recognizer.name}" if recognizer else READING
     return f"{read} model {RECIPE}" if by_model else read
 
@@ -185,8 +185,8 @@ class GraphReader:
     async def _sum_up_theme(
         self, collection: Collection, theme: EntityTheme, known: Mapping[str, EntityTheme]
     ) -> EntityTheme:
-        """A theme with the summary that a chat model made of the same passages before, or with
-        sentences of them."""
+        """Return a theme with the summary that a chat model made of the same passages before, or
+        with sentences of them."""
         chunks = await theme_chunks(self._index, collection, theme)
         text = "\0".join(chunk.text for chunk in chunks).encode("utf-8", "replace")
         key = hashlib.blake2b(text, digest_size=16).hexdigest()
@@ -199,7 +199,7 @@ class GraphReader:
 async def theme_chunks(
     index: ChunkIndex, collection: Collection, theme: EntityTheme
 ) -> list[Chunk]:
-    """The chunks that a theme is summed up from, the best first."""
+    """Return the chunks that a theme is summed up from, the best first."""
     ids = [format_chunk_id(*place) for place in theme.passages[:SUMMED_UP]]
     found = await index.fetch(collection, ids)
     return [found[id] for id in ids if id in found]

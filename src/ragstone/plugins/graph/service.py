@@ -73,7 +73,7 @@ class LocalGraph:
         )
 
     async def _key(self, principal: Principal, collection: Collection, entity: str) -> str:
-        """The key of what was asked for: spelt so, or nearly so."""
+        """Return the key of what was asked for: spelt so, or nearly so."""
         own = entity_key(entity)
         names = principal.names
         if own and await self._graph.mentions.filter_known(collection, names, [own]):
@@ -131,7 +131,7 @@ class LocalGraph:
     async def _chunks(
         self, principal: Principal, collection: Collection, ids: Several[str]
     ) -> dict[str, Chunk]:
-        """Those of these chunks that the principal may read."""
+        """Return those of these chunks that the principal may read."""
         async with self._adapters.catalog.snapshot(collection) as hidden:
             where = And((reader_filter(principal), exclude_hidden(hidden)))
             fetched = await self._adapters.index.fetch(collection, sorted(ids))
@@ -146,7 +146,7 @@ def open_service(parts: ServiceParts) -> LocalGraph:
 
 
 def _count_entities(mentions: Sequence[EntityMention], limit: int) -> tuple[EntityCount, ...]:
-    """The entities of mentions, those of the most chunks first."""
+    """Return the entities of mentions, those of the most chunks first."""
     chunks = Counter(mention.entity for mention in mentions)
     names: dict[str, Counter[str]] = {}
     for mention in mentions:
@@ -174,7 +174,7 @@ def _where(chunk: Chunk) -> tuple[str, str, int | None, str, int, int]:
 
 
 def _around(text: str, name: str) -> str:
-    """What stands round a name, or the beginning where it is spelt otherwise."""
+    """Return what stands round a name, or the beginning where it is spelt otherwise."""
     place = max(0, text.find(name) - BEGINNING // 3)
     return " ".join(text[place : place + BEGINNING].split())
 

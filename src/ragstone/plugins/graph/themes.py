@@ -88,7 +88,7 @@ class SqlThemes:
     async def find_summarized(
         self, collection: Collection, audience: str
     ) -> Mapping[str, EntityTheme]:
-        """The themes of an audience that a chat model has summed up, by key."""
+        """Return the themes of an audience that a chat model has summed up, by key."""
         mine = (
             *_collection_conditions(themes, collection),
             themes.c.audience == audience,
@@ -101,7 +101,7 @@ class SqlThemes:
         return await self._database.read(read)
 
     async def every(self, collection: Collection) -> list[EntityTheme]:
-        """All themes that are made of what answers, whoever may read them."""
+        """Return all themes that are made of what answers, whoever may read them."""
         return await self._database.read(
             lambda c: _read(c, _whole(collection, None).order_by(themes.c.id))
         )
@@ -141,7 +141,7 @@ def _collection_conditions(
 
 
 def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Select[Any]:
-    """The themes of which every document answers, and may be read."""
+    """Return the themes of which every document answers, and may be read."""
     live = theme_revisions.join(
         revisions, and_(theme_revisions.c.revision == revisions.c.name, revisions.c.state == "live")
     ).join(documents, revisions.c.document_id == documents.c.id)

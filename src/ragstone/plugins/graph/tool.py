@@ -74,7 +74,7 @@ class GraphTool:
 async def _of_name(
     name: str, collection: Collection, where: Filter, graph: LocalEntityGraph, context: ToolContext
 ) -> ToolFinding:
-    """Where a name stands, what is named with it and how that relates."""
+    """Return where a name stands, what is named with it and how that relates."""
     mentions, readers = graph.mentions, context.turn.ask.principal.names
     keys = list(await graph.find_linked(collection, readers, name))[:1]
     found = await mentions.of_entities(collection, readers, keys, MOST_PLACES)
@@ -102,7 +102,7 @@ async def _of_name(
 async def _of_theme(
     theme: str, collection: Collection, where: Filter, graph: LocalEntityGraph, context: ToolContext
 ) -> ToolFinding:
-    """The themes that a question belongs to, and the best passages of these."""
+    """Return the themes that a question belongs to, and the best passages of these."""
     readers = context.turn.ask.principal.names
     found = await graph.find_themed(collection, readers, where, [theme], {}, MOST_PLACES)
     titles = list(dict.fromkeys(item.path[0] for item in found))[:THEMES]
@@ -136,7 +136,7 @@ def _head(
     told: Sequence[EntityRelation],
     every: Sequence[EntityMention],
 ) -> str:
-    """What the graph itself says."""
+    """Return what the graph itself says."""
     spelt = ", ".join(
         item for item, _ in Counter(mention.name for mention in own).most_common(BESIDE)
     )

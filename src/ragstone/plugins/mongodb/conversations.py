@@ -248,7 +248,7 @@ class MongoConversations:
 
 
 def _key(conversation: ConversationKey) -> str:
-    """The id of a room: names may hold any character, so they are not joined."""
+    """Return the id of a room: names may hold any character, so they are not joined."""
     names = json.dumps(
         [conversation.tenant, conversation.user, conversation.user_id, conversation.room]
     )

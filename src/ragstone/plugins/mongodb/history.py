@@ -89,7 +89,7 @@ class MongoHistory:
             return [Use(name, *sums) for name, sums in await self._sums(since, _NAMES[by])]
 
     async def _sums(self, which: Document, by: str) -> list[tuple[str, _Amounts]]:
-        """The sums of every search type by a field, in its order."""
+        """Return the sums of every search type by a field, in its order."""
         found: dict[str, list[float]] = {}
         for collection in self._types.values():
             rows = await collection.aggregate([which, {"$group": {"_id": f"${by}", **_ADDED}}])
@@ -148,7 +148,7 @@ async def _add(
 
 
 def _day(before: int) -> str:
-    """A day (UTC) as YYYY-MM-DD, so many days before today."""
+    """Return a day (UTC) as YYYY-MM-DD, so many days before today."""
     return str((datetime.fromtimestamp(state_time(), UTC) - timedelta(days=before)).date())
 
 

@@ -49,7 +49,7 @@ class ColbertModel:
         self._opened = None
 
     def extend(self, base: Embedder) -> "ColbertEmbedder":
-        """The embedder with this model's token vectors."""
+        """Return the embedder with this model's token vectors."""
         return ColbertEmbedder(base, self)
 
     @property
@@ -141,5 +141,5 @@ class ColbertEmbedder:
         return await self._colbert.call(self._colbert.model.place_tokens, texts)
 
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
-        """All alike: a ColBERT model's own vectors say what counts."""
+        """Weigh all alike: a ColBERT model's own vectors say what counts."""
         return np.ones(len(ids), np.float32)

@@ -84,7 +84,7 @@ class PloneSite:
         return {"status": "queued", "queued_count": count, "content_types": types}
 
     def verify(self, headers: Mapping[str, str], body: bytes) -> Object:
-        """The event of a webhook; raises Unauthorized, InputError."""
+        """Return the event of a webhook; raises Unauthorized, InputError."""
         return self._events.verify(headers, body)
 
     def check_signature(self, headers: Mapping[str, str], body: bytes) -> None:
@@ -165,7 +165,7 @@ class SignedEvents:
         self._seen: dict[str, int] = {}
 
     def verify(self, headers: Mapping[str, str], body: bytes) -> Object:
-        """The event; raises Unauthorized, Unavailable where too much comes, InputError."""
+        """Return the event; raises Unauthorized, Unavailable where too much comes, InputError."""
         signature = self.check(headers, body)
         return {**_event(body), "signature": signature}
 
@@ -199,7 +199,7 @@ class SignedEvents:
 
 
 def sign(secret: bytes, stamp: str, body: bytes) -> str:
-    """The signature header of an event."""
+    """Return the signature header of an event."""
     text = stamp.encode("utf-8", "replace") + b"." + body
     return f"sha256={hmac.new(secret, text, hashlib.sha256).hexdigest()}"
 

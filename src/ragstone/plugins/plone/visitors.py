@@ -72,18 +72,18 @@ class SiteSettings(_Signed):
 
 
 def visitor_call(body: bytes) -> VisitorCall:
-    """The call in a signed body; raises InputError."""
+    """Return the call in a signed body; raises InputError."""
     return _read(VisitorCall, body)
 
 
 def site_settings(body: bytes) -> SiteSettings:
-    """The records in a signed body; raises InputError."""
+    """Return the records in a signed body; raises InputError."""
     return _read(SiteSettings, body)
 
 
 def visitor_caller(visitor: Visitor, settings: PloneSettings) -> Caller:
-    """The visitor as a caller that reaches the site's collection alone; raises Unauthorized for a
-    name that no visitor has."""
+    """Return the visitor as a caller that reaches the site's collection alone; raises Unauthorized
+    for a name that no visitor has."""
     if not visitor.user:
         nobody = Principal(settings.tenant, "", ())
         return Caller(nobody, "reader", (settings.collection,), f"plone:{visitor.place}:anonymous")

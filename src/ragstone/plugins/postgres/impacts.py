@@ -113,7 +113,7 @@ class Impact:
         return [found for item in many if (found := [w for w in self._common if w != item])]
 
     def conditions(self, score: float) -> list[Impacts]:
-        """What every chunk of at least `score` meets, most selective first."""
+        """Return what every chunk of at least `score` meets, most selective first."""
         found = [
             made
             for left_out in self._list_omissions()
@@ -134,8 +134,8 @@ class Impact:
             yield self._common[:number]
 
     def _condition(self, left_out: Sequence[int], score: float) -> tuple[float, Impacts] | None:
-        """Which impacts of the other words one needs, if those left out have all they can have;
-        None where they may be enough."""
+        """Return which impacts of the other words one needs, if those left out have all they can
+        have; None where they may be enough."""
         missing = score * CAREFUL - sum(self._largest[word] for word in left_out)
         if missing <= 0:
             return None

@@ -6,7 +6,7 @@ from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, S
 
 
 def explain_error(error: BaseException | None, name: str) -> RagstoneError | None:
-    """The operator's message for a driver error; None for a mistake in a statement."""
+    """Return the operator's message for a driver error; None for a mistake in a statement."""
     state = getattr(error, "sqlstate", None) or ""
     said = str(error)
     for matches, raised, message in _MEANINGS:

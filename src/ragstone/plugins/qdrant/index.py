@@ -371,7 +371,7 @@ class QdrantIndex:
     async def _retrieve(
         self, collection: Collection, ids: Sequence[str], **what: Any
     ) -> dict[str, models.Record]:
-        """The points of chunks by the ids of those."""
+        """Return the points of chunks by the ids of those."""
         place = self._place(collection)
         chunks = {place.point(id): id for id in ids}
         return {
@@ -391,7 +391,7 @@ class QdrantIndex:
         return [record for record in found or [] if str(record.id) in wanted]
 
     async def _read_or_none(self, collection: Collection, call: Request[T]) -> T | None:
-        """The answer of `call`, None for a collection that was never made."""
+        """Return the answer of `call`, None for a collection that was never made."""
         try:
             return await self._qdrant.call(call)
         except Missing as error:

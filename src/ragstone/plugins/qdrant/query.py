@@ -21,8 +21,8 @@ def request(
     params: models.SearchParams,
     place: QdrantPlace,
 ) -> models.QueryRequest | None:
-    """The request for `search`, None for a text without any word to look for; `params` say how
-    vectors are searched."""
+    """Return the request for `search`, None for a text without any word to look for; `params` say
+    how vectors are searched."""
     condition = place.only(condition)
     if search.late is not None:
         vector, using = question_encoding(search.late), LATE

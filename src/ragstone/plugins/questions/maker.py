@@ -94,7 +94,7 @@ class QuestionMaker:
         """Nothing works in the background."""
 
     async def _list_waiting(self, collection: Collection) -> list[str]:
-        """The chunks that answer now and have no question."""
+        """Return the chunks that answer now and have no question."""
         documents = await self.catalog.documents(collection.tenant, collection.id)
         live = {revision(document.id, document.version) for document in documents}
         chunks, known = list[str](), set[str]()

@@ -80,7 +80,7 @@ class _Search(StrictBody):
     )
 
     def search_fields(self, rewrite: Rewriting | None) -> dict[str, Any]:
-        """These fields as `Ask` has them; `rewrite` is what the request names besides."""
+        """Return these fields as `Ask` has them; `rewrite` is what the request names besides."""
         wanted = find_strategy(self.strategy)
         hybrid = COMPARING if wanted.strategy == "hybrid" else None
         return {
@@ -149,7 +149,7 @@ class RagRequest(_How):
         )
 
     def _rewrite(self, streamed: bool) -> Rewriting | None:
-        """The method that the request names, else that of its strategy, else the default."""
+        """Return the method that the request names, else that of its strategy, else the default."""
         if "rewrite_method" in self.model_fields_set:
             return _method(self.rewrite_method)
         if self.strategy:
@@ -157,7 +157,7 @@ class RagRequest(_How):
         return "none" if streamed else _method(self.rewrite_method)
 
     def _read_tools(self) -> tuple[Tool, ...]:
-        """The functions that may be called."""
+        """Return the functions that may be called."""
         if self.function_call == "none":
             return ()
         return tuple(Tool(f.name, f.description, f.parameters) for f in self.functions or ())
@@ -180,7 +180,7 @@ class BatchRequest(_How):
     queries: list[Any] = Field(min_length=1, max_length=MOST_QUERIES)
 
     def request(self, query: Any) -> RagRequest:
-        """One of them; raises pydantic's ValidationError."""
+        """Return one of them; raises pydantic's ValidationError."""
         shared = {name: getattr(self, name) for name in self.model_fields_set - {"queries"}}
         own = query if isinstance(query, dict) else {"query": query}
         return RagRequest.model_validate({**shared, **own})
@@ -199,7 +199,7 @@ class QueryRequest(_Search):
     collection: Collection = None
 
     def ask(self, caller: Caller, id: str, streamed: bool = False) -> Ask:
-        """The question; raises Forbidden, UnknownCollection."""
+        """Return the question; raises Forbidden, UnknownCollection."""
         collection = self.collection or DEFAULT
         principal = narrow_principal(caller, collection, self.tenant_id)
         return Ask(
@@ -217,7 +217,7 @@ class QueryRequest(_Search):
         )
 
     def _get_field(self, name: str) -> Any:
-        """A field that the request has; the settings' default is that of the profile."""
+        """Return a field that the request has; the settings' default is that of the profile."""
         return getattr(self, name) if name in self.model_fields_set else None
 
 

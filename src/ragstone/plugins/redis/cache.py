@@ -178,5 +178,5 @@ class RedisCache:
 
 
 def _milliseconds(kept: Kept) -> int:
-    """How long an entry lives from now on."""
+    """Tell how long an entry lives from now on."""
     return max(1, int(kept.ttl * 1000))

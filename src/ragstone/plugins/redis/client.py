@@ -24,7 +24,7 @@ REST = 5.0
 
 
 def redis_client(url: str) -> Any:
-    """A client of the Redis at `url`, not connected yet.
+    """Return a client of the Redis at `url`, not connected yet.
 
     Raises ConfigError if `url` is not an address of a Redis.
     """
@@ -63,7 +63,7 @@ class Attempts:
         return self._silent_until is None
 
     async def make(self, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """What `work` returns, or `otherwise` while Redis does not answer."""
+        """Return what `work` returns, or `otherwise` while Redis does not answer."""
         if self._silent_until is not None:
             if self._clock() < self._silent_until:
                 return otherwise

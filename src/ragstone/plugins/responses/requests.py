@@ -121,8 +121,8 @@ class ResponsesRequest(StrictBody):
         return next((tool for tool in self.tools or () if isinstance(tool, FileSearchTool)), None)
 
     def room(self, fresh: str) -> str | None:
-        """The conversation that this continues, or begins with the name `fresh`; None where nothing
-        is to be kept. Raises InputError."""
+        """Return the conversation that this continues, or begins with the name `fresh`; None where
+        nothing is to be kept. Raises InputError."""
         if self.previous_response_id:
             found = _ID.fullmatch(self.previous_response_id)
             if found is None:
@@ -145,7 +145,7 @@ class ResponsesRequest(StrictBody):
         return None if self.store is False else ROOM + fresh
 
     def chat(self) -> ChatRequest:
-        """The chat request that means the same; raises InputError."""
+        """Return the chat request that means the same; raises InputError."""
         functions = [tool for tool in self.tools or () if isinstance(tool, FunctionTool)]
         fields: Object = {
             "model": self.model,
@@ -172,7 +172,7 @@ class ResponsesRequest(StrictBody):
             raise InputError(f"{place}: {what}." if place else f"{what}.") from error
 
     def ask(self, fresh: str) -> Ask:
-        """The question, with the response's id; raises InputError, UnknownModel."""
+        """Return the question, with the response's id; raises InputError, UnknownModel."""
         ask, search = self.chat().ask(""), self.search_tool
         room = None if ask.pictures else self.room(fresh)
         changes: Object = {"room": room, "id": response_id(room, uuid4().hex)}
@@ -185,7 +185,7 @@ class ResponsesRequest(StrictBody):
         return self.search_tool.vector_store_ids[0] if self.search_tool else self.collection
 
     def _choice(self, functions: bool) -> Any:
-        """The choice among functions: that the documents are searched is always so."""
+        """Return the choice among functions: that the documents are searched is always so."""
         choice = self.tool_choice
         if isinstance(choice, dict) and choice.get("type") == "file_search":
             return "none" if functions else None
@@ -196,19 +196,19 @@ class ResponsesRequest(StrictBody):
 
 
 def response_id(room: str | None, turn: str) -> str:
-    """The id of a response, by which a later one can continue its conversation."""
+    """Return the id of a response, by which a later one can continue its conversation."""
     whose = room.removeprefix(ROOM) if room else ""
     return f"resp_{whose if re.fullmatch('[0-9a-f]{32}', whose) else UNKEPT}_{turn}"
 
 
 def response_room(id: str) -> str | None:
-    """The room that the response of this id was kept in; None if it was not."""
+    """Return the room that the response of this id was kept in; None if it was not."""
     found = _ID.fullmatch(id)
     return ROOM + found[1] if found and found[1] != UNKEPT else None
 
 
 def condition(given: Any, depth: int = 0) -> Filter:
-    """A filter of OpenAI's vector stores over metadata; raises InputError."""
+    """Return a filter of OpenAI's vector stores over metadata; raises InputError."""
     if not isinstance(given, dict) or depth > DEEPEST:
         raise InputError("filters must be comparisons, or and and or of them.")
     kind, parts = given.get("type"), given.get("filters")
@@ -294,7 +294,7 @@ def _messages(given: str | list[Object]) -> list[Object]:
 
 
 def _content(given: Any) -> Any:
-    """The content of an item as chat messages have it; raises InputError."""
+    """Return the content of an item as chat messages have it; raises InputError."""
     if not isinstance(given, list):
         return given
     parts: list[Object] = []

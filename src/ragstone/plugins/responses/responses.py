@@ -57,7 +57,7 @@ class ResponseObject(Transcript):
         self._items: list[Object] = []
 
     def whole(self, turn: Turn) -> Object:
-        """The response in one piece."""
+        """Return the response in one piece."""
         return self._response(
             turn, [*self._search_items(turn), *self._message_items(turn), *_calls(turn)]
         )
@@ -83,7 +83,7 @@ class ResponseObject(Transcript):
         return next(self._number_events([failed]))
 
     def format_failure(self, message: str) -> Object:
-        """A response that is none, and why."""
+        """Return a response that is none, and why."""
         error = {"code": "server_error", "message": message}
         return {**self._head("failed", []), "error": error}
 
@@ -125,7 +125,7 @@ class ResponseObject(Transcript):
         return 1 if self._request.search_tool else 0
 
     def _continue_message(self, text: str) -> list[Object]:
-        """The next piece of the message, which begins with the first."""
+        """Return the next piece of the message, which begins with the first."""
         events: list[Object] = []
         place = {"item_id": self._message, "output_index": self._first, "content_index": 0}
         if not self._speaks:
@@ -193,7 +193,7 @@ class ResponseObject(Transcript):
         return [*noted, done, {"type": "response.content_part.done", **place, "part": part}]
 
     def _search_items(self, turn: Turn) -> list[Object]:
-        """The search as an item, where the client offered it as a tool."""
+        """Return the search as an item, where the client offered it as a tool."""
         if not self._request.search_tool:
             return []
         results = None
@@ -213,7 +213,7 @@ class ResponseObject(Transcript):
         return [{**item, "queries": queries, "results": results}]
 
     def _message_items(self, turn: Turn) -> list[Object]:
-        """The message as an item; none where the model only called tools."""
+        """Return the message as an item; none where the model only called tools."""
         answer, cited = turn.answer or GeneratedAnswer(), list_cited(turn, self._base)
         if answer.calls and not answer.text:
             return []

@@ -61,7 +61,7 @@ class StoreChanges(StrictBody):
     expires_after: ExpiresAfter | None = None
 
     def changes(self) -> Object:
-        """The fields of a store that change."""
+        """Return the fields of a store that change."""
         given = self.model_fields_set
         said = {
             "title": well_formed(self.name or ""),
@@ -99,7 +99,7 @@ class NewBatch(StrictBody):
     chunking_strategy: Chunking | None = None
 
     def read_attributes(self) -> Mapping[str, Object]:
-        """The attributes of each file by its id; raises InputError."""
+        """Return the attributes of each file by its id; raises InputError."""
         if bool(self.file_ids) == bool(self.files):
             raise InputError("A batch needs file_ids or files, and not both.")
         if self.files:
@@ -138,7 +138,7 @@ class StoreSearch(StrictBody):
         return given
 
     def ask(self, store: str) -> Ask:
-        """The search; raises InputError."""
+        """Return the search; raises InputError."""
         query = self.query if isinstance(self.query, str) else "\n".join(self.query)
         ranker = self.ranking_options.ranker if self.ranking_options else None
         return Ask(
@@ -277,5 +277,5 @@ def _in_state(found: Sequence[Object], state: str | None) -> list[Object]:
 
 
 def _poll_response(made: Object) -> Response:
-    """What a client may ask for again until it is done, and how soon."""
+    """Return what a client may ask for again until it is done, and how soon."""
     return Json(made, headers={"openai-poll-after-ms": str(POLL_MILLISECONDS)})

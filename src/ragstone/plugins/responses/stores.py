@@ -56,7 +56,7 @@ class Stores:
         return await self.find(caller, name)
 
     async def list_all(self, caller: Caller) -> list[Object]:
-        """The stores that the credential reaches."""
+        """Return the stores that the credential reaches."""
         stores = await VECTOR_STORES.of(self._service).list_all(caller.principal)
         said = {store.collection: store for store in stores}
         there = {
@@ -71,7 +71,7 @@ class Stores:
         ]
 
     async def find(self, caller: Caller, name: str) -> Object:
-        """One of them; raises UnknownCollection."""
+        """Return one of them; raises UnknownCollection."""
         store, summary = await self.find_store(caller, name)
         waiting = await self._members.count_waiting(caller.principal)
         return _store_json(name, store, summary, waiting.get(name, 0))
@@ -79,7 +79,7 @@ class Stores:
     async def find_store(
         self, caller: Caller, name: str
     ) -> tuple[VectorStore | None, CollectionSummary | None]:
-        """What is said of a store, and its collection if there is one yet. Raises
+        """Return what is said of a store, and its collection if there is one yet. Raises
         UnknownCollection where there is neither, or the credential does not reach it."""
         narrow_principal(caller, name)
         found = await self._find(caller, name)
@@ -106,7 +106,7 @@ class Stores:
         return {"id": name, "object": "vector_store.deleted", "deleted": True}
 
     async def search(self, caller: Caller, ask: Ask, least: float) -> Object:
-        """The passages of a store that fit best; raises UnknownCollection."""
+        """Return the passages of a store that fit best; raises UnknownCollection."""
         query, found = ask.question, tuple[Source, ...]()
         if not await self.is_empty(caller, ask.collection):
             result = await self._service.search(replace(ask, principal=caller.principal))
@@ -153,7 +153,7 @@ class Stores:
 def _store_json(
     name: str, store: VectorStore | None, summary: CollectionSummary | None, waiting: int
 ) -> Object:
-    """A vector store, and how many files are `waiting` to be read."""
+    """Return a vector store, and how many files are `waiting` to be read."""
     documents = summary.documents if summary else 0
     failed = min(summary.failed, documents) if summary else 0
     counts = {

@@ -109,7 +109,7 @@ class TokenAuth(httpx2.Auth):
 
 
 async def _read_token(answer: httpx2.Response) -> str:
-    """The token in an answer. Raises ServerTrouble."""
+    """Return the token in an answer. Raises ServerTrouble."""
     # What authenticates has to read it as httpx2 does.
     told = _parse(await answer.aread())
     if answer.status_code == 429 or answer.status_code >= 500:
@@ -137,7 +137,7 @@ class Api:
         )
 
     async def ask(self, path: str, body: object = None, **parameters: str) -> dict[str, Any]:
-        """The answer to a request; a POST if there is a body."""
+        """Return the answer to a request; a POST if there is a body."""
         try:
             async with (
                 asyncio.timeout(MAX_SECONDS),
@@ -157,7 +157,7 @@ class Api:
     async def ask_pages(
         self, path: str, rows: str, find_next: Callable[[dict[str, Any]], Next], **parameters: str
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """The pages of a listing, each with the list that `rows` names."""
+        """Yield the pages of a listing, each with the list that `rows` names."""
         seen: set[str] = set()
         further: Next = parameters
         while True:
@@ -199,7 +199,7 @@ class Api:
         await self._http.aclose()
 
     def _locate(self, path: str) -> httpx2.URL:
-        """An address of the API: no other gets what lets us in."""
+        """Return an address of the API: no other gets what lets us in."""
         base = self._base
         try:
             if path.startswith("/") and not path.startswith(f"{base.path.rstrip('/')}/"):
@@ -246,7 +246,7 @@ async def wait_or_raise(trouble: ServerTrouble, attempt: int) -> None:
 
 
 async def _read_fault(response: httpx2.Response) -> Any:
-    """What an answer says that is an error."""
+    """Return what an answer says that is an error."""
     try:
         return _parse(await read_whole(response, MAX_FAULT))
     except (DocumentError, httpx2.HTTPError, zlib.error):
@@ -261,7 +261,7 @@ def _parse(content: bytes) -> Any:
 
 
 def _explain(response: httpx2.Response, told: Any) -> ServerTrouble:
-    """What an answer means that is an error, with what it says."""
+    """Return what an answer means that is an error, with what it says."""
     status, headers = response.status_code, response.headers
     reasons = dig(told, "error", "errors", default=[])
     busy = any(dig(reason, "reason") in _BUSY for reason in reasons)
@@ -334,20 +334,20 @@ class CloudSource(ABC):
 
 
 def dig(told: Any, *names: str, default: Any = "") -> Any:
-    """What is below these names, if it is what is expected there."""
+    """Return what is below these names, if it is what is expected there."""
     for name in names:
         told = told.get(name) if isinstance(told, dict) else None
     return told if isinstance(told, type(default)) else default
 
 
 def make_digest(told: object) -> str:
-    """A text that is another one when an answer is."""
+    """Return a text that is another one when an answer is."""
     shown = json.dumps(told, sort_keys=True).encode("utf-8", "replace")
     return blake2b(shown, digest_size=16).hexdigest()
 
 
 def parse_time(text: str) -> float:
-    """A date of an API in seconds since 1970, 0 for what is none."""
+    """Return a date of an API in seconds since 1970, 0 for what is none."""
     try:
         return max(datetime.fromisoformat(text).timestamp(), 0.0)
     except (ValueError, OverflowError):
@@ -355,20 +355,20 @@ def parse_time(text: str) -> float:
 
 
 def make_name(title: str) -> str:
-    """A title as a part of a path."""
+    """Return a title as a part of a path."""
     printable = "".join(char if char.isprintable() else " " for char in title)
     return printable.replace("/", " ")[:MAX_NAME].strip(". ") or "Untitled"
 
 
 def make_readers(kind: Literal["user", "group"], name: str) -> tuple[str, ...]:
-    """The reader of a name; none for a name that cannot be told here."""
+    """Return the reader of a name; none for a name that cannot be told here."""
     if not name.strip() or not name.isprintable() or len(name) > MAX_READER:
         return ()
     return (f"{kind}:{name}",)
 
 
 def make_page(title: str, body: str) -> bytes:
-    """A page of HTML that says its title."""
+    """Return a page of HTML that says its title."""
     title = escape(title)
     head = f"<head><meta charset='utf-8'><title>{title}</title></head>"
     page = f"<html>{head}<body><main><h1>{title}</h1>{body}</main></body></html>"
@@ -376,5 +376,5 @@ def make_page(title: str, body: str) -> bytes:
 
 
 def check_link(link: str) -> str:
-    """An address for people, empty for what is none."""
+    """Return an address for people, empty for what is none."""
     return link if link.startswith(("https://", "http://")) else ""

@@ -95,7 +95,7 @@ class Feed:
 
 
 def _parse_feed(body: bytes, response: httpx2.Response) -> dict[str, _Entry]:
-    """The entries by key. Raises SourceUnavailable for what is no feed."""
+    """Return the entries by key. Raises SourceUnavailable for what is no feed."""
     headers = {
         "content-type": response.headers.get("content-type", "application/xml"),
         "content-location": str(response.url),

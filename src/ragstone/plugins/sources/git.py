@@ -116,7 +116,7 @@ class GitRepository:
             raise SourceUnavailable(self._explain(said.decode("utf-8", "replace")))
 
     def _environment(self) -> dict[str, str]:
-        """What git is told besides its arguments, which everybody on the machine can see."""
+        """Return what git is told besides its arguments, which everybody on the machine can see."""
         config = {
             "core.symlinks": "false",
             "core.hooksPath": os.devnull,

@@ -185,8 +185,8 @@ class Mailboxes:
     def _find_messages(
         self, mailbox: _Mailbox, validity: int, modseq: int
     ) -> tuple[int, int, list[int]]:
-        """What the mailbox is, how far it is, and the messages that have changed since then; all,
-        where it cannot say."""
+        """Return what the mailbox is, how far it is, and the messages that have changed since then;
+        all, where it cannot say."""
         told = self._select(mailbox.name)
         now, newest = self._selected[1], int(told.get(b"HIGHESTMODSEQ", 0))
         criteria = ["UNDELETED"]
@@ -243,7 +243,7 @@ def _make_item(mailbox: _Mailbox, validity: int, uid: int, told: Mapping[bytes, 
 
 
 def _find_body(told: Mapping[bytes, Any]) -> bytes | None:
-    """What a server says of a message's text, under whatever name."""
+    """Return what a server says of a message's text, under whatever name."""
     return next((value or b"" for name, value in told.items() if name.startswith(b"BODY[")), None)
 
 
@@ -255,7 +255,7 @@ def _decode_name(name: bytes) -> str:
 
 
 def _explain(error: Exception) -> str:
-    """What an error means: the end of a sentence."""
+    """Return what an error means: the end of a sentence."""
     if isinstance(error, OSError | imaplib.IMAP4.abort):
         return str(explain_connection(error))
     if isinstance(error, ValueError | LookupError | ProtocolError):

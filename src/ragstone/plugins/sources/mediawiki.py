@@ -134,14 +134,14 @@ class MediaWiki:
         await self._http.aclose()
 
     async def _ask_for_all(self, **parameters: str) -> dict[str, Any]:
-        """What is asked of the wiki, not of a page. Raises SourceUnavailable."""
+        """Return what is asked of the wiki, not of a page. Raises SourceUnavailable."""
         try:
             return await self._ask(**parameters)
         except ServerTrouble as trouble:
             raise self._unavailable(trouble) from trouble
 
     async def _ask(self, **parameters: str) -> dict[str, Any]:
-        """The answer of the API. Raises ServerTrouble, and TooLarge for a page."""
+        """Return the answer of the API. Raises ServerTrouble, and TooLarge for a page."""
         form = {**self._usual, **parameters}
         try:
             async with self._http.stream("POST", self._options.url, data=form) as response:
@@ -166,7 +166,7 @@ class MediaWiki:
 
 
 def _explain(fault: dict[str, Any], wait: str) -> ServerTrouble:
-    """What an error means that the API tells."""
+    """Return what an error means that the API tells."""
     code = str(fault.get("code", ""))
     reason = _REASONS.get(code) or f"it answers {str(fault.get('info') or code)[:300]!r}"
     pause = (float(wait) if wait.isdecimal() else BUSY_SECONDS) if code in _BUSY else None

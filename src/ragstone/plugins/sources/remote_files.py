@@ -74,17 +74,17 @@ class RemoteFiles(ABC):
 
     @abstractmethod
     def _list_folder(self, folder: str) -> AsyncGenerator[ListedFile, None]:
-        """What is in a folder, and below it where that is as cheap."""
+        """Return what is in a folder, and below it where that is as cheap."""
 
     @abstractmethod
     def _read_file(self, path: str) -> AsyncGenerator[bytes, None]: ...
 
     @abstractmethod
     def _explain(self, error: Exception) -> ServerTrouble | None:
-        """What an error means, None for one that is a mistake of ours."""
+        """Return what an error means, None for one that is a mistake of ours."""
 
     def _link(self, path: str) -> str:
-        """Where people read a file, empty if nowhere."""
+        """Return where people read a file, empty if nowhere."""
         return ""
 
     async def check(self) -> None:
@@ -133,7 +133,7 @@ class RemoteFiles(ABC):
         await self._open.aclose()
 
     async def _list(self, folder: str) -> AsyncGenerator[ListedFile, None]:
-        """The same of any protocol. Raises SourceUnavailable."""
+        """Yield the same of any protocol. Raises SourceUnavailable."""
         try:
             if folder.count("/") > MAX_DEPTH:
                 raise ServerTrouble("its folders have no end, as where a link leads back")
@@ -144,7 +144,7 @@ class RemoteFiles(ABC):
             raise self._unavailable(folder, trouble) from trouble
 
     async def _guard(self, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[Part, None]:
-        """The parts, in time. Raises ServerTrouble."""
+        """Yield the parts, in time. Raises ServerTrouble."""
         async with aclosing(parts):
             while True:
                 try:
@@ -167,7 +167,7 @@ class RemoteFiles(ABC):
 
 
 def check_address(address: str) -> str:
-    """The address of a server; raises ValueError for what is none."""
+    """Return the address of a server; raises ValueError for what is none."""
     try:
         url = httpx2.URL(address)
     except httpx2.InvalidURL:
@@ -189,7 +189,7 @@ _OF_SERVER = (401, 407, 429, 502, 503, 504)
 
 
 def explain_status(status: int, headers: Mapping[str, str]) -> ServerTrouble:
-    """What an HTTP status means that is an error. Names of headers are in small letters."""
+    """Return what an HTTP status means that is an error. Names of headers are in small letters."""
     reason = f"{_STATUSES.get(status, 'it answers that it cannot')} ({status})"
     if 300 <= status < 400:
         reason = f"it has moved to {headers.get('location', '')[:300]!r}: give its new address"
@@ -204,7 +204,7 @@ def explain_status(status: int, headers: Mapping[str, str]) -> ServerTrouble:
 
 
 def explain_connection(error: BaseException) -> ServerTrouble:
-    """Why a connection failed: the first that says so of what a library's error comes from."""
+    """Tell why a connection failed: the first that says so of what a library's error comes from."""
     cause: BaseException | None = error
     while cause is not None:
         match cause:

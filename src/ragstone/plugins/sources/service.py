@@ -227,7 +227,7 @@ class LocalSources:
                     await self._jobs.cancel(Principal(source.tenant), run.id, admin=True)
 
     async def _find(self, principal: Principal, name: str) -> tuple[StoredSource, str]:
-        """A source, and its collection's name. Raises UnknownSource."""
+        """Return a source, and its collection's name. Raises UnknownSource."""
         source = await self._store.find(principal.tenant, name)
         if source is None:
             raise UnknownSource(name)
@@ -252,7 +252,7 @@ class LocalSources:
         )
 
     async def _compare_with_job(self, run: SourceRun) -> SourceRun:
-        """The run as it is: one whose job was cancelled or forgotten goes on no more."""
+        """Return the run as it is: one whose job was cancelled or forgotten goes on no more."""
         if run.state != "running":
             return run
         source = await self._store.get(run.source)

@@ -178,7 +178,7 @@ def _column(name: str) -> ColumnElement[Any]:
 
 
 def _explain(error: BaseException) -> str:
-    """What an error means: the end of a sentence."""
+    """Return what an error means: the end of a sentence."""
     if isinstance(error, TimeoutError):
         return "it took too long to answer"
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error

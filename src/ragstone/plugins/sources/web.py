@@ -220,7 +220,7 @@ class WebSite:
         return item
 
     async def _read_sitemaps(self) -> AsyncIterator[tuple[str, str]]:
-        """The addresses that sitemaps name, each with what is said of its change. Raises
+        """Yield the addresses that sitemaps name, each with what is said of its change. Raises
         SourceUnavailable."""
         usual = [self._site.locate("/sitemap.xml"), urljoin(self._start, "sitemap.xml")]
         waiting = deque(map(self._site.locate, self._site.robots.sitemaps)) or deque(usual)
@@ -287,7 +287,7 @@ class WebSite:
     async def _read(
         self, url: str, response: httpx2.Response, changed: str, known: _Page | None
     ) -> _Page:
-        """What an answer says of its address. Raises what reading it raises."""
+        """Return what an answer says of its address. Raises what reading it raises."""
         headers = response.headers
         if response.has_redirect_location:
             return _Page(target=self._site.locate(headers["location"], url) or "")

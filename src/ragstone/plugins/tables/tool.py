@@ -68,7 +68,7 @@ class TablesTool:
 
 
 async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
-    """What the question comes to, or else which tables there are."""
+    """Return what the question comes to, or else which tables there are."""
     best = found.hits[:LOOKED_AT]
     passages = tuple(Passage(n, hit.chunk.text, hit) for n, hit in enumerate(best, 1))
     asked = replace(
@@ -100,7 +100,7 @@ async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
 
 
 async def _by_query(sql: str, found: Turn, context: ToolContext) -> ToolFinding:
-    """What a query of the chat model returns; raises QueryRefused."""
+    """Return what a query of the chat model returns; raises QueryRefused."""
     tables = await _tables(found, context)
     runner = own_sandbox(context.adapters)
     if not tables or runner is None:
@@ -137,7 +137,7 @@ async def _tables(
 
 
 def _format_rows(result: QueryResult) -> str:
-    """The first rows, a line each."""
+    """Return the first rows, a line each."""
     lines = ["; ".join(result.columns)]
     lines += ["; ".join((cell or "")[:CELL_CHARS] for cell in row) for row in result.rows[:SHOWN]]
     more = result.more or len(result.rows) > SHOWN

@@ -27,7 +27,7 @@ class RerankerParts:
 
 
 def build_reranker(parts: RerankerParts) -> Reranker:
-    """The reranker that the settings name; raises ConfigError."""
+    """Return the reranker that the settings name; raises ConfigError."""
     settings = parts.settings
     if settings.base_url:
         return RERANKERS.make("endpoint", parts)

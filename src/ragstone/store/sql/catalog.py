@@ -491,7 +491,7 @@ class SqlCatalog:
         )
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
-        """The current collection; see `ports.Catalog`."""
+        """Return the current collection; see `ports.Catalog`."""
         return await self._view.edition((tenant, collection))
 
     async def revisions(self, names: Sequence[str]) -> Set[str]:

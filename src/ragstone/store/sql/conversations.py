@@ -245,7 +245,7 @@ def _bind_conditions(table: Table) -> list[ColumnElement[bool]]:
 
 @cache
 def _newest_turns(search_type: bool, since: bool, classes: bool, origins: bool) -> Select[int, str]:
-    """The last turns of a room, made once: that takes longer than to run it."""
+    """Return the last turns of a room, made once: that takes longer than to run it."""
     wanted = [*_bind_conditions(turns), turns.c.is_error.is_(False)]
     if search_type:
         wanted.append(turns.c.search_type == bindparam("search_type"))

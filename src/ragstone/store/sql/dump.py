@@ -143,7 +143,7 @@ class SqlDump:
 
 
 def _indexes(connection: Connection) -> list[Collection]:
-    """The collections that there are, and those whose indexes are to be dropped already."""
+    """Return the collections that there are, and those whose indexes are to be dropped already."""
     now = connection.execute(select(collections)).mappings()
     return [*(to_collection(dict(row)) for row in now), *revising.list_unused(connection)]
 

@@ -43,7 +43,7 @@ async def move(source: Database, target: Database) -> Mapping[str, int]:
 async def every_row(
     connection: AsyncConnection, only: Mapping[Table, ColumnElement[bool]] = {}
 ) -> AsyncGenerator[Some, None]:
-    """All rows of all tables, those that others refer to first; of those in `only` some."""
+    """Yield all rows of all tables, those that others refer to first; of those in `only` some."""
     for table in metadata.sorted_tables:
         wanted = select(table).where(*([only[table]] if table in only else []))
         result = await connection.stream(wanted.execution_options(yield_per=BATCH))

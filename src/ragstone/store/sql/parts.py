@@ -135,7 +135,7 @@ class SqlWorkers:
         return await self._database.write(work)
 
     async def beats(self) -> dict[str, int]:
-        """How often each has said that it lives."""
+        """Tell how often each has said that it lives."""
         async with self._database.read_view() as connection:
             rows = await connection.execute(select(job_workers.c.id, job_workers.c.beat))
             return {row.id: row.beat for row in rows.all()}

@@ -69,7 +69,7 @@ class Sqlite:
         return self._thread_engine().execution_options(**_WRITING)
 
     def _thread_engine(self) -> Engine:
-        """An engine for threads."""
+        """Return an engine for threads."""
         made = create_engine(
             URL.create("sqlite", **self._where),
             connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
@@ -104,8 +104,8 @@ class Sqlite:
     async def transact(
         self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool
     ) -> T:
-        """All in one trip to a thread: a statement of aiosqlite is four, each of which waits for
-        the processor, and an answer keeps a dozen statements."""
+        """Return all in one trip to a thread: a statement of aiosqlite is four, each of which waits
+        for the processor, and an answer keeps a dozen statements."""
         direct = self._writer if writing else self._reader
 
         def ran() -> T:

@@ -79,7 +79,7 @@ class SqlVocabulary:
 
 
 async def _collection_exists(connection: AsyncConnection, collection: Collection) -> bool:
-    """Whether the collection was not dropped meanwhile."""
+    """Tell whether the collection was not dropped meanwhile."""
     one = select(collections.c.id).where(
         collections.c.tenant == collection.tenant, collections.c.id == collection.id
     )

@@ -69,7 +69,7 @@ class CompletionRequest(StrictBody):
         return prompt
 
     def chat(self) -> ChatRequest:
-        """The chat request that means the same."""
+        """Return the chat request that means the same."""
         fields = self.model_dump(exclude={"prompt"}, exclude_none=True)
         messages = [{"role": "user", "content": self.prompt}]
         return ChatRequest.model_validate({**fields, "messages": messages})
@@ -82,7 +82,7 @@ class LegacyCompletion(Transcript):
         self._completion = completion
 
     def whole(self, turn: Turn) -> Object:
-        """The answer in one piece."""
+        """Return the answer in one piece."""
         made = self._completion.whole(turn)
         (choice,) = made["choices"]
         return _as_text(made, choice["message"]["content"] or "", choice["finish_reason"])

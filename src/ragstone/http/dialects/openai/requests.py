@@ -249,7 +249,7 @@ class ChatRequest(StrictBody):
         )
 
     def _json(self, pictures: bool) -> JsonFormat | None:
-        """The wanted form of JSON; raises InputError where it cannot be had."""
+        """Return the wanted form of JSON; raises InputError where it cannot be had."""
         wanted = self.response_format.json_format if self.response_format else None
         if wanted is not None and pictures:
             raise InputError("What is said of an image cannot be JSON: leave response_format out.")

@@ -45,7 +45,7 @@ class OpenAiRoute(APIRoute):
 
 
 def open_router() -> APIRouter:
-    """A router for routes below /v1."""
+    """Return a router for routes below /v1."""
     return APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
 
@@ -144,7 +144,7 @@ async def _whole(
 
 
 async def _models(service: Service) -> dict[str, Kind]:
-    """Each model's kind by its name."""
+    """Return each model's kind by its name."""
     embedding: dict[str, Kind] = dict.fromkeys(await service.models(), "embedding")
     return {**dict.fromkeys(CHAT_MODELS, "chat"), **embedding}
 

@@ -11,7 +11,7 @@ MOST = 100_000
 
 
 def decode_tokens(tokens: list[Any]) -> str:
-    """The text of tokens; raises ValueError."""
+    """Return the text of tokens; raises ValueError."""
     if not tokens or len(tokens) > MOST or not all(type(token) is int for token in tokens):
         raise ValueError(f"the tokens of a text are 1 to {MOST:,} whole numbers")
     tokenizer = _tokenizer()

@@ -151,7 +151,7 @@ class McpGateway:
             yield client
 
     async def _list_tools(self, client: Client, organisation: str) -> Listed:
-        """The tools, as they were listed a short time ago or as they are now."""
+        """Return the tools, as they were listed a short time ago or as they are now."""
         now = time.monotonic()
         until, known = self._lists.get(organisation, (0.0, Listed()))
         if now < until:
@@ -182,7 +182,7 @@ class _Connection:
         self._task = asyncio.create_task(self._keep(client))
 
     async def open(self) -> Client:
-        """The client; raises what connecting fails with."""
+        """Return the client; raises what connecting fails with."""
         either: set[asyncio.Future[Any]] = {self._task, self._ready}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return self._ready.result() if self._ready.done() else self._raise_broken()
@@ -315,7 +315,7 @@ def _unavailable(what: str, error: Exception) -> ToolsUnavailable:
 
 
 def _innermost(error: BaseException) -> str:
-    """The type of what happened: task groups and broken connections wrap it."""
+    """Return the type of what happened: task groups and broken connections wrap it."""
     while True:
         if isinstance(error, BaseExceptionGroup) and error.exceptions:
             error = error.exceptions[0]
@@ -334,7 +334,7 @@ def _forget_old(times: dict[str, float]) -> None:
 
 
 def read_result(result: CallToolResult, most: int) -> Returned:
-    """The text of the result, at most so many characters, and its data."""
+    """Return the text of the result, at most so many characters, and its data."""
     parts = [part for block in result.content if (part := _block_text(block))]
     text = "\n".join(parts)
     data = result.structured_content
@@ -364,7 +364,7 @@ def _json(text: str) -> Any:
 
 
 def _unwrap(data: Any) -> Any:
-    """What stands in the object that a server puts around a list or a text."""
+    """Return what stands in the object that a server puts around a list or a text."""
     if isinstance(data, dict):
         for name in WRAPPED:
             inside = data.get(name)
@@ -374,8 +374,8 @@ def _unwrap(data: Any) -> Any:
 
 
 def collect_tools(found: Sequence[Any], read_only: Collection[str] = ()) -> Listed:
-    """The tools of MCP's list that can be offered, each under a name of its own. Those whose names
-    are `read_only` change nothing, whatever they say."""
+    """Return the tools of MCP's list that can be offered, each under a name of its own. Those whose
+    names are `read_only` change nothing, whatever they say."""
     tools, names = list[Tool](), dict[str, str]()
     for item in found:
         schema = item.input_schema
@@ -392,7 +392,7 @@ def collect_tools(found: Sequence[Any], read_only: Collection[str] = ()) -> List
 
 
 def _changes(annotations: Any) -> bool | None:
-    """Whether a tool says that it changes anything, None where it says neither."""
+    """Tell whether a tool says that it changes anything, None where it says neither."""
     if annotations is None:
         return None
     if annotations.destructive_hint:

@@ -25,7 +25,7 @@ _TRUTHS = {"true": True, "yes": True, "1": True, "": True, "false": False, "no":
 
 
 def questions(text: str) -> list[SetQuestion]:
-    """The questions of a file's text, whose form is seen from its beginning.
+    """Return the questions of a file's text, whose form is seen from its beginning.
 
     Raises InputError, which names the row.
     """
@@ -51,7 +51,7 @@ def check_questions(given: Sequence[SetQuestion]) -> list[SetQuestion]:
 
 
 def lines(given: Iterable[SetQuestion]) -> str:
-    """Questions as JSON lines, which `questions` reads."""
+    """Return questions as JSON lines, which `questions` reads."""
     return "".join(f"{json.dumps(_row(question), ensure_ascii=False)}\n" for question in given)
 
 

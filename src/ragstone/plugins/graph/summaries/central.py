@@ -43,7 +43,7 @@ class Candidate:
 
 
 def rarities(chunks: Sequence[Chunk]) -> Weights:
-    """What each word of a document tells, by how few of its chunks have it."""
+    """Return what each word of a document tells, by how few of its chunks have it."""
     held = Counter(word for chunk in chunks for word in set(words(chunk.text)))
     return {
         word: math.log(1 + len(chunks) / times)
@@ -53,7 +53,7 @@ def rarities(chunks: Sequence[Chunk]) -> Weights:
 
 
 def candidates(chunk: Chunk, rarity: Weights) -> list[Candidate]:
-    """The sentences of a chunk that say something."""
+    """Return the sentences of a chunk that say something."""
     if chunk.kind in ASIDE:
         return []
     return list(_candidates(chunk, rarity))
@@ -83,7 +83,7 @@ def _candidates(chunk: Chunk, rarity: Weights) -> Iterator[Candidate]:
 
 
 def together(parts: Sequence[Weights]) -> Weights:
-    """The words of several parts."""
+    """Return the words of several parts."""
     found: dict[str, float] = {}
     for part in parts:
         for word, weight in part.items():

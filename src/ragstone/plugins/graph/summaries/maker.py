@@ -107,7 +107,7 @@ class SummaryMaker:
         return True
 
     async def _find_lacking(self, collection: Collection) -> list[Document]:
-        """The documents of which no tree of this kind is complete."""
+        """Return the documents of which no tree of this kind is complete."""
         documents = {
             revision(document.id, document.version): document
             for document in await self.catalog.documents(collection.tenant, collection.id)
@@ -190,8 +190,8 @@ class SummaryMaker:
     async def _known_texts(
         self, collection: Collection, document: Document
     ) -> Mapping[str, "_Text"]:
-        """What the chat model has said of this document's parts, by the hash of what it was shown;
-        also of versions whose chunks are not deleted yet."""
+        """Return what the chat model has said of this document's parts, by the hash of what it was
+        shown; also of versions whose chunks are not deleted yet."""
         known: dict[str, _Text] = {}
         where = And((eq("document_id", document.id), eq("kind", SUMMARY)))
         async for batch in self.index.scan(collection, where):
@@ -211,7 +211,7 @@ class SummaryMaker:
         known: Mapping[str, "_Text"],
         made: "_Made",
     ) -> "_Text":
-        """What a node says."""
+        """Return what a node says."""
         own = _Text(excerpt_lines(node.said, chunks) or chunks[node.first].heading or "-")
         if self.model is None:
             return own

@@ -10,7 +10,7 @@ for a program's own use, so no text has it."""
 
 
 def storable(value: str) -> str:
-    """A text as PostgreSQL holds it."""
+    """Return a text as PostgreSQL holds it."""
     return value.replace("\0", ZERO)
 
 
