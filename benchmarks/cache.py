@@ -91,7 +91,7 @@ def ingested(data: Path) -> None:
 
 
 async def filled(data: Path) -> None:
-    """One answered question, and many others with the same scope."""
+    """Fill a cache with one answered question, and many others with the same scope."""
     cache = CacheSettings(max_entries=2 * ENTRIES, default_ttl_seconds=3600)
     settings = Settings(ragstone_data=data / "d", cache=cache)
     async with build.open_adapters(settings) as (adapters, _, _):

@@ -16,7 +16,7 @@ def eval_data() -> Path:
 
 
 def resident_mb(pid: int | str = "self") -> float:
-    """Resident memory of a process, in megabytes."""
+    """Return the resident memory of a process, in megabytes."""
     return _status_mb(pid, "VmRSS")
 
 

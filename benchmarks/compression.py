@@ -187,7 +187,7 @@ def _stages(settings: Settings) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
 
 
 async def _nowhere(_: Event) -> None:
-    """Nobody listens."""
+    """Drop the event: nobody listens."""
 
 
 def telling(question: str, text: str, ratio: float, tells: Mapping[str, float]) -> str:

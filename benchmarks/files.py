@@ -124,7 +124,7 @@ async def opened(root: Path) -> AsyncIterator[Pipeline]:
 
 
 def write(folder: Path) -> None:
-    """Small files in folders, each of a heading and a few sentences."""
+    """Write small files in folders, each of a heading and a few sentences."""
     words = random.Random(1)
     for number in range(FILES):
         file = folder / f"{number // FOLDER:03}" / f"{number:05}.md"

@@ -219,7 +219,8 @@ def kept(package: Package, archive: Path, seen: set[str], folder: Path) -> Itera
 
 
 def _spread(package: Package, archive: Path) -> Iterator[tuple[str, bytes]]:
-    """At most MOST wanted files of each ending, by their digests, which are as good as chance."""
+    """Choose at most MOST wanted files of each ending, by their digests, which are as good as
+    chance."""
     best: dict[str, dict[str, tuple[str, bytes]]] = defaultdict(dict)
     for path, data in members(archive):
         if kind := ending(package, path):

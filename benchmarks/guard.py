@@ -68,7 +68,8 @@ class RandomEmbedder:
 
 
 async def comparing() -> float:
-    """Milliseconds of a check by words and by meaning, without the embedding of the question."""
+    """Measure the milliseconds of a check by words and by meaning, without embedding the
+    question."""
     with TemporaryDirectory(prefix="ragstone-bench-") as directory:
         async with open_database(Path(directory) / "state.sqlite") as database:
             topics = await TopicCollection.open(SqlTopics(database), RandomEmbedder(), 0)

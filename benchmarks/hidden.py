@@ -109,7 +109,7 @@ async def measure(where: str, folder: Path, urls: list[str]) -> list[Row]:
 
 
 async def measure_deletion(where: str, folder: Path, urls: list[str]) -> list[Row]:
-    """Searches before a folder of their collection is deleted, and while it is."""
+    """Measure searches before a folder of their collection is deleted, and while it is."""
     random = np.random.default_rng(7)
     async with AsyncExitStack() as stack:
         index: OpenIndex = EdgeIndex(folder / "deleting")

@@ -42,7 +42,7 @@ def run() -> list[Row]:
 
 
 def write(documents: Path, files: int) -> None:
-    """Files of one to six paragraphs, always the same ones."""
+    """Write files of one to six paragraphs, always the same ones."""
     documents.mkdir(parents=True)
     source = random.Random(7)
     words = WORDS.split()

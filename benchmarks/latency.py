@@ -128,7 +128,7 @@ def a_search(adapters: Adapters, plan: dict[str, Any]) -> Engine:
 
 
 async def fill(data: Path) -> None:
-    """Real passages repeated with shuffled words, and clustered vectors of the real width."""
+    """Repeat real passages with shuffled words, and clustered vectors of the real width."""
     async with open_adapters(Settings(ragstone_data=data)) as (adapters, _, _):
         await filled(adapters)
 

@@ -88,7 +88,7 @@ async def found(index: EdgeIndex, vector: Vectors, exact: bool) -> list[str]:
 
 
 def vectors(random: np.random.Generator, count: int) -> Vectors:
-    """Unit vectors around the centres of clusters."""
+    """Draw unit vectors around the centres of clusters."""
     centres = np.random.default_rng(0).normal(size=(CLUSTERS, DIMENSIONS)).astype(np.float32)
     rows = centres[random.integers(0, CLUSTERS, count)]
     rows = rows + NOISE * random.normal(size=rows.shape).astype(np.float32)

@@ -81,7 +81,7 @@ class FarDatabase(PostgresConnections):
 
 
 async def timed(server: PostgresServer, source: ChunkIndex, moving: Moving, far: float) -> float:
-    """Seconds until all is in a new database."""
+    """Measure the seconds until all is in a new database."""
     database = FarDatabase(await fresh_database(server.url), 60)
     database.seconds = far
     async with aclosing(PostgresIndex(database)) as target:

@@ -173,7 +173,7 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
 
 
 def large_channels() -> Channels:
-    """Per matrix, the channels whose largest number over all texts is largest."""
+    """Find per matrix the channels whose largest number over all texts is largest."""
     some = {
         f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in engines.PARTS
     }

@@ -121,7 +121,7 @@ def trained_sureness(
 
 
 def descended(gradient: Callable[[Floats], Floats], size: int, steps: int = STEPS) -> Floats:
-    """Adam with a cosine schedule, from zero."""
+    """Descend by Adam with a cosine schedule, from zero."""
     weights, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
     for step in range(1, steps + 1):
         slope = gradient(weights)

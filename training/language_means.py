@@ -42,7 +42,7 @@ async def embed_languages(articles: Mapping[str, Sequence[str]]) -> Floats:
 
 
 def read_declarations(folder: Path) -> dict[str, list[str]]:
-    """By language the articles of its first declaration, without their numbers."""
+    """Read by language the articles of its first declaration, without their numbers."""
     found = dict[str, list[str]]()
     for path in sorted(folder.glob("*.html")):
         page = parser.document_fromstring(path.read_text("utf-8"))

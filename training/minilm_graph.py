@@ -105,7 +105,7 @@ def _names(graph: Any) -> Iterator[tuple[str, str]]:
 
 
 def large_channels(stand: dict[str, WeightPlace]) -> Channels:
-    """Per matrix, the channels whose largest number over all texts is largest."""
+    """Find per matrix the channels whose largest number over all texts is largest."""
     some = {
         f"l{layer}.{part}": list(range(WIDE)) for layer in range(MINILM_LAYERS) for part in JOINED
     }

@@ -40,7 +40,8 @@ def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Qu
 
 
 def housed(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
-    """Questions that name whose papers are asked, which the papers need not say themselves."""
+    """Yield questions that name whose papers are asked, which the papers need not say
+    themselves."""
     for question in questions:
         house = (
             f"{chance.choice(PLACES)} {chance.choice(('Group', 'Institute', 'Software', 'Ltd'))}"

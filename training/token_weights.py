@@ -107,7 +107,7 @@ def fitted(texts: list[str], family: Family) -> dict[str, float]:
 
 
 def nonnegative(table: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Least squares, without the features whose weight would be negative."""
+    """Solve least squares without the features whose weight would be negative."""
     used = np.ones(table.shape[1], bool)
     while True:
         weights = np.zeros(table.shape[1])

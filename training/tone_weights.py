@@ -100,7 +100,7 @@ def fitted(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
 
 
 def classes(scores: Floats, low: float, high: float) -> NDArray[np.int64]:
-    """-1, 0 or 1 for each score (n,)."""
+    """Return -1, 0 or 1 for each score (n,)."""
     found: NDArray[np.int64] = (scores >= high).astype(np.int64) - (scores <= low).astype(np.int64)
     return found
 

@@ -61,7 +61,8 @@ def wice(data: Path) -> Iterator[Example]:
 
 
 def scifact(data: Path) -> Iterator[Example]:
-    """Scientific claims beside abstracts; what an abstract does not decide is not supported."""
+    """Read scientific claims beside abstracts; what an abstract does not decide is not
+    supported."""
     corpus = {row["id"]: row for row in read_rows(data / "scifact" / "corpus.jsonl.gz")}
     for row in read_rows(data / "scifact" / "dev" / "queries.jsonl.gz"):
         labels = {item["doc"]: item["label"] for item in row["evidence"]}

@@ -106,7 +106,8 @@ def _some(examples: list[Example], most: int) -> list[Example]:
 
 
 def packages(folder: Path) -> Passages:
-    """Descriptions of installed packages with an open licence, as they were at the first call."""
+    """Read descriptions of installed packages with an open licence, as they were at the first
+    call."""
     file = folder / "packages.json"
     if not file.exists():
         file.write_text(json.dumps(list(_paragraphs())), encoding="utf-8")

@@ -194,7 +194,7 @@ class Rows:
 
 
 def large_channels(weights: Weights, rows: Rows) -> Channels:
-    """Per matrix, the channels whose largest number over some rows is largest."""
+    """Find per matrix the channels whose largest number over some rows is largest."""
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
     names = [f"layers.{layer}.{part}" for layer in range(layers) for part in MATRICES]
     some = {name: list(range(WIDE)) for name in names}
@@ -230,7 +230,7 @@ def _tempered(weights: Weights, logits: Floats, labels: NDArray[np.int32]) -> We
 
 
 def _line(logits: Floats, right: NDArray[np.bool_]) -> tuple[float, float]:
-    """Slope and begin of the line that makes the labels likeliest."""
+    """Fit slope and begin of the line that makes the labels likeliest."""
     given = np.c_[logits, np.ones(len(logits))].astype(np.float64)
     mass = np.where(right, 0.5 / right.mean(), 0.5 / (1 - right.mean()))
     slope, begin = logistic.fitted(given, right.astype(np.float64), mass)

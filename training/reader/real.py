@@ -107,7 +107,8 @@ class Passages:
 
 
 def words_of(text: str) -> set[str]:
-    """Beginnings of words of three letters or more; in Chinese and Japanese pairs of signs."""
+    """Return the beginnings of words of three letters or more; in Chinese and Japanese pairs of
+    signs."""
     if is_cjk(text[:100]):
         return {text[i : i + 2] for i in range(len(text) - 1) if text[i : i + 2].isalnum()}
     return {word[:7] for word in re.findall(r"\w{3,}", text.casefold())}

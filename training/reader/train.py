@@ -356,7 +356,7 @@ def trained(
     teacher: Path | None,
     own: float | None,
 ) -> None:
-    """One of the processes that train together, each on rows of its own; the first one logs.
+    """Train as one of several processes, each on rows of its own; the first one logs.
 
     Processes of one thread each are far faster than one with two threads where the machine has
     other work: they wait for each other once a step and not at every product of matrices.

@@ -212,7 +212,7 @@ class Gate:
         )
 
     def _anonymous(self, address: str, tenant: str) -> Caller:
-        """Whoever has no credential; its address tells it apart in limits."""
+        """Make the caller of who has no credential; its address tells it apart in limits."""
         principal = replace(ANONYMOUS.principal, tenant=tenant)
         return replace(ANONYMOUS, principal=principal, key=f"{ANONYMOUS.key}:{address}")
 

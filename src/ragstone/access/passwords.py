@@ -103,7 +103,7 @@ def find_step(secret: str, code: str, now: float) -> int:
 
 
 def new_recovery_codes() -> list[str]:
-    """Codes of 80 random bits, so that their digests cannot be searched through."""
+    """Make codes of 80 random bits, so that their digests cannot be searched through."""
     return ["-".join(secrets.token_hex(5) for _ in range(2)) for _ in range(RECOVERY_CODES)]
 
 

@@ -115,7 +115,7 @@ def in_reading_order(turn: Turn) -> tuple[Hit, ...]:
 def _parts(
     texts: Sequence[_Numbered], most: int, adapters: Adapters
 ) -> Iterator[Sequence[_Numbered]]:
-    """Consecutive texts that have at most so many tokens together; one that has more is cut."""
+    """Group consecutive texts of at most so many tokens together; cut one that has more."""
     part: list[_Numbered] = []
     left = most
     for text in texts:

@@ -251,5 +251,5 @@ def _day(made: float) -> str:
 
 
 def checksum(content: Digests) -> str:
-    """Of all digests of a collection."""
+    """Hash all digests of a collection."""
     return hashlib.sha256(content.tobytes()).hexdigest()

@@ -105,7 +105,7 @@ class Doctor:
         yield Upkeep("done", finished=True, notes=tuple(told.notes))
 
     async def _find_unpurged(self) -> list[Finding]:
-        """Old versions and collections that still have chunks."""
+        """Find old versions and collections that still have chunks."""
         retired, unused = await self._catalog.list_retired(), await self._catalog.list_unused()
         kept = await self._catalog.is_kept()
         remedy = KEPT if kept else "They are deleted."
@@ -330,7 +330,7 @@ class _Told:
             self.notes.append(said)
 
     def end_documents(self, collection: Collection) -> None:
-        """Those that follow are of another collection."""
+        """Note that what follows is of another collection."""
         if self._documents > MAX_NOTES:
             more = self._documents - MAX_NOTES
             self.notes.append(f"{collection.name}: the same of {more:,} more documents.")

@@ -21,7 +21,7 @@ def entry_id(scope: str, question: str) -> str:
 
 
 def pack(kept: Kept) -> bytes:
-    """As compressed JSON, in pure ASCII: texts may hold half characters."""
+    """Write it as compressed JSON, in pure ASCII: texts may hold half characters."""
     data = _adapter().dump_python(kept, warnings=False)
     return zlib.compress(json.dumps(data).encode(), 1)
 

@@ -248,7 +248,7 @@ def _modality(kind: str, words: Sequence[str]) -> str:
 
 
 def _pronouns_for_anybody(kind: str, words: set[str]) -> frozenset[str]:
-    """Pronouns for any asker; they are left out of the comparison."""
+    """Return the pronouns for any asker; they are left out of the comparison."""
     if words & _I and words & _YOU:
         return _ONE - _I
     if kind == "how to":

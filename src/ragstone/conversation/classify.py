@@ -118,7 +118,7 @@ class Classify(Stage):
         return Step(answered, decision, f"{guess.reason}: {guess.talk.kind}", leaves=True)
 
     async def _guess(self, turn: Turn, adapters: Adapters) -> _Guess:
-        """Layers 0 and 1."""
+        """Guess the intent by layers 0 and 1, without a chat model."""
         if self.answers and (talk := small_talk.match_small_talk(turn.ask.question)):
             return _Guess(Intent("small_talk"), talk, reason="rules")
         question = small_talk.without_opening(turn.question) or turn.question
@@ -142,7 +142,7 @@ class Classify(Stage):
     async def _model_intent(
         self, turn: Turn, guess: _Guess, adapters: Adapters, model: Completer
     ) -> tuple[Turn, _Guess]:
-        """Layer 2. Any failure keeps the guess."""
+        """Ask the chat model, which is layer 2. Any failure keeps the guess."""
         before = [m.text for m in turn.ask.history if m.role == "user"][-1:]
         asked = {"before": before, "message": [turn.question]}
         read = {name: "".join(texts)[:READ_CHARS] for name, texts in asked.items()}

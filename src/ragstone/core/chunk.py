@@ -205,7 +205,7 @@ def merge_chunks(first: Chunk, second: Chunk) -> Chunk:
 
 
 def _separator(first: Chunk, second: Chunk) -> str:
-    """Line ends, but for the space at which a sentence was parted from the next one."""
+    """Join by line ends, but for the space at which a sentence was parted from the next one."""
     missing = second.start - first.end
     if missing != 1 or not first.blocks or not second.blocks:
         return "\n" * missing

@@ -60,7 +60,7 @@ class Limit:
         return self.end - time.monotonic()
 
     def earlier(self, other: "Limit") -> "Limit":
-        """Whichever is over first."""
+        """Return whichever is over first."""
         return self if self.end <= other.end else other
 
 

@@ -63,7 +63,7 @@ class Bm25Encoder:
         return _merge_vectors(self._words.embed_document(text), weights)
 
     def query(self, text: str) -> edge.SparseVector:
-        """One for each word and number of a text to look for."""
+        """Return a weight of one for each word and number of a text to look for."""
         return _merge_vectors(self._words.embed_query(text), dict.fromkeys(numbers(text), 1.0))
 
 

@@ -85,7 +85,7 @@ class ParseProcess:
         return self._child is not None and self._child.poll() is None
 
     async def start(self) -> None:
-        """Raises ConfigError if the process does not start."""
+        """Start the process. Raises ConfigError if that fails."""
         try:
             await self.call(self._start)
             async with asyncio.timeout(START_SECONDS):
@@ -202,7 +202,7 @@ class ParseProcess:
         return _messages().validate_json(data, strict=True), len(data)
 
     def _kill(self) -> None:
-        """With the processes that a parser may have started."""
+        """Kill the process, with those that a parser may have started."""
         child = self._child
         if child is None or child.poll() is not None:
             return

@@ -53,7 +53,7 @@ class Pending:
 
     @contextmanager
     def mark_writing(self, chunks: Sequence[Chunk]) -> Iterator[None]:
-        """While these are written to the index, which is not to give them too."""
+        """Keep these from the index's answers while they are written there."""
         ids = {chunk.chunk_id for chunk in chunks}
         self._busy |= ids
         try:
@@ -92,12 +92,12 @@ class Pending:
         self._finished_elsewhere |= set(ids)
 
     def put_back(self, ids: Iterable[str]) -> None:
-        """Those of them that have no vectors are to be embedded here after all."""
+        """Note that those of them without vectors are to be embedded here after all."""
         self._busy -= set(ids)
         self.count_written_elsewhere()
 
     def count_written_elsewhere(self) -> None:
-        """Another process has written chunks of this job."""
+        """Count chunks of this job that another process has written."""
         self._behind = self._passed_own = True
         self._passed += 1
         self._told.set()
@@ -125,7 +125,7 @@ class Pending:
         return batch
 
     def remove(self, chunks: Sequence[Chunk]) -> None:
-        """These have their vectors."""
+        """Note that these have their vectors."""
         self._busy -= {chunk.chunk_id for chunk in chunks}
 
     async def wait_for_more(self, seconds: float) -> bool:

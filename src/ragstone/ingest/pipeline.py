@@ -467,7 +467,7 @@ class Pipeline(DocumentChanges):
         tracker: Tracker,
         leaves: Leaves,
     ) -> None:
-        """Text and vectors at once: the vectors follow behind the text."""
+        """Index text and vectors at once: the vectors follow behind the text."""
         pending = Pending(self._index, collection)
 
         async def refuse(changed: ChangedFile, error: DocumentError) -> None:

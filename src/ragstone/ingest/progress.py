@@ -86,13 +86,13 @@ class Tracker:
         self._done_before = 0
 
     def expect(self, files: int, size: int) -> None:
-        """So many files of so many bytes will be read."""
+        """Note that so many files of so many bytes will be read."""
         self._total_bytes = size + files * FILE_BYTES
         self._since = time.monotonic()
         self._set(total=files)
 
     def set_waiting(self, chunks: int) -> None:
-        """So many chunks of the collection wait for their vectors now."""
+        """Note that so many chunks of the collection wait for their vectors now."""
         before = self._earlier
         # The stored progress may be a second older than what was done.
         done = max(before.embedded, before.chunks + before.waiting - chunks)
@@ -196,7 +196,7 @@ class Tracker:
         self.count_embedded(chunks)
 
     def count_questions(self, questions: int, usage: Usage) -> None:
-        """So many questions were thought of with this use of the chat model."""
+        """Add questions that were thought of with this use of the chat model."""
         now = self._now
         self._set(questions=now.questions + questions, usage=now.usage + usage)
 

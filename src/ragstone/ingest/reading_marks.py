@@ -49,7 +49,7 @@ class ReadingMarks:
 
     @contextmanager
     def mark(self, item: FoundFile, sample: bool = False) -> Iterator[Callable[[], None]]:
-        """While a file is read; yields what to call if that takes much memory.
+        """Mark a file while it is read; yields what to call if that takes much memory.
 
         Raises UnreadableDocument for a file with which the server has died too often. That ends
         its mark, unless it is read as a `sample` only, so that it can be tried again.

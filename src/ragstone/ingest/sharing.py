@@ -71,7 +71,7 @@ class ReadOutcome:
         return {*self.written, *self.failed, *self.back}
 
     def format_progress(self) -> dict[str, Any]:
-        """As the progress of a job."""
+        """Write the progress as that of a job."""
         return {
             "written": {
                 id: [item.chunks, item.pages, list(item.notes), item.embedded]
@@ -146,7 +146,7 @@ class Sharing:
         return bool(self._embedding)
 
     def end(self) -> None:
-        """Everything is done."""
+        """Note that everything is done."""
         self._ended.set()
 
     async def all_read(self) -> None:

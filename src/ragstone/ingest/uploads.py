@@ -287,7 +287,7 @@ def plain_name(name: str) -> str:
 
 
 def _truncate(text: str, most: int) -> str:
-    """As much of the text as fits into so many bytes."""
+    """Cut the text to what fits into so many bytes."""
     return text.encode()[:most].decode("utf-8", "ignore")
 
 

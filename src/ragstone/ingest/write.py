@@ -165,7 +165,8 @@ class Writer:
         """The revisions that were begun for the part."""
 
     def for_part(self, part: Job) -> "Writer":
-        """One that writes for a part of an ingest, and only as long as its worker has that."""
+        """Make a writer for a part of an ingest, which writes only as long as its worker has
+        that."""
         return Writer(self._index, self._catalog, self._processes, part)
 
     async def write(

@@ -166,13 +166,14 @@ class Ending:
         await self._record_with_retries(lambda: self._store.again(job, due, "", "", failed=False))
 
     def until(self, kind: str, state: State) -> float:
-        """Until when a job that ends now is kept."""
+        """Tell until when a job that ends now is kept."""
         answered = kind == "ask" and state == DONE
         kept = ANSWER_SECONDS if answered else KEEP_SECONDS
         return state_time() + kept
 
     def _backoff(self, failures: int, error: RagstoneError) -> float:
-        """Seconds before the next attempt: doubled each time, and spread by half either way."""
+        """Return the seconds before the next attempt: doubled each time, spread by half either
+        way."""
         # The exponent is bounded because 2.0 ** 1024 is not a number any more.
         pause = min(LONGEST_PAUSE, RETRY_SECONDS * 2.0 ** min(failures, 30))
         waits = (Unavailable, Postponed, TooManyRequests)

@@ -136,7 +136,7 @@ class Runner:
                 self._loops = [asyncio.create_task(loop) for loop in loops]
 
     def wake(self) -> None:
-        """There may be something to begin."""
+        """Look at the queue now, as there may be something to begin."""
         self._wake.set()
 
     def interrupt(self, job: Job) -> bool:
@@ -252,7 +252,8 @@ class Runner:
         return {kind: places for kind, places in free.items() if places > 0}
 
     async def _pause(self) -> float | None:
-        """Seconds until the queue is looked at again if nothing wakes; None for never."""
+        """Return the seconds until the queue is looked at again if nothing wakes; None for
+        never."""
         free = self._free_places()
         due = await self._store.next_due(list(free), self._unable()) if free else None
         waits = [max(0.01, due - state_time())] if due is not None else []

@@ -136,7 +136,7 @@ class Dictionary:
         return _holds(self._rare, word)
 
     def candidates(self, word: str) -> tuple[list[str], WordMatrix, NDArray[np.float32]]:
-        """Frequent words that may be within two edits, their letters, their frequency."""
+        """Find frequent words that may be within two edits, their letters, their frequency."""
         ids = self._index.near(word)
         found = self._matrix[ids]
         words = [row.decode() for row in found.view(f"S{MAX_LETTERS}").ravel()]

@@ -98,7 +98,7 @@ def detect(text: str) -> str:
 
 @lru_cache(256)
 def _detect(sample: str) -> str:
-    """Kept, as a dozen places ask for the language of one question."""
+    """Detect the language; kept, as a dozen places ask for that of one question."""
     words = _WORDS.findall(sample)
     letters = sum(map(len, words))
     if letters == 0:

@@ -362,7 +362,8 @@ class _Reader:
         )
 
     def _read_named(self, group: _Group) -> _Draft | None:
-        """Chapters, articles and clauses; with the name below, or the text after on the line."""
+        """Read chapters, articles and clauses; with the name below, or the text after on the
+        line."""
         first = group[0]
         if not (found := _heading_name(first.text)):
             return None
@@ -562,7 +563,7 @@ def _match_underlined(group: _Group) -> tuple[int, str] | None:
 
 
 def _style(label: str, before: tuple[str, str]) -> tuple[str, str]:
-    """Number, letter, roman or bullet with its brackets, and what it counts with."""
+    """Return number, letter, roman or bullet with its brackets, and what it counts with."""
     inner = label.strip("().")
     follows = before[0][:1] == "a" and len(inner) == 1 and ord(inner) == ord(before[1][-1]) + 1
     if inner.isdigit():
@@ -676,7 +677,8 @@ def _heading_kinds(ranks: Sequence[tuple[str, int]]) -> dict[tuple[str, int], in
 
 
 def _order_kinds(ranks: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Named kinds, the widest first. Sections stand above articles where they are fewer."""
+    """Order the named kinds, the widest first. Sections stand above articles where they are
+    fewer."""
     named = [rank for rank in ranks if rank[0] == "named"]
     order = sorted(set(named))
     section, article = ("named", 2), ("named", 3)

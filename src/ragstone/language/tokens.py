@@ -103,7 +103,7 @@ def _words(words: Sequence[str]) -> dict[str, int]:
 
 
 def _accents(letters: str) -> dict[str, int]:
-    """Letters with accents, by how seldom they are."""
+    """Read the letters with accents, by how seldom they are."""
     made = {f"{how}accents": 0 for _, how in _ACCENTS}
     for letter in letters:
         if letter >= "\u00c0":

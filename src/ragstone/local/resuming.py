@@ -298,7 +298,7 @@ class KeptAnswers:
         return kept
 
     def _mark_visited(self, name: str) -> None:
-        """Somebody was here: the answer is kept for a while from now on."""
+        """Note that somebody was here: the answer is kept for a while from now on."""
         if kept := self._kept.get(name):
             kept.visits += 1
             loop = asyncio.get_running_loop()

@@ -338,7 +338,7 @@ class _Wait:
 
 
 def _limits(place: FailingModel) -> tuple[Limit, Limit]:
-    """Until when a call that begins now must have said something, and all."""
+    """Tell until when a call that begins now must have said something, and all."""
     limits, standby = TIME_LIMITS.get(), place.standby
     ends = _share(limits.ends, STANDBY_SHARE if standby and not limits.streams else ALONE_SHARE)
     begins = _share(limits.begins, STANDBY_SHARE)
@@ -347,7 +347,7 @@ def _limits(place: FailingModel) -> tuple[Limit, Limit]:
 
 
 def _share(limit: Limit, share: float) -> Limit:
-    """So much of what is left."""
+    """Return so much of what is left."""
     return replace(limit, end=limit.end - limit.remaining * (1 - share)) if limit.setting else limit
 
 

@@ -175,7 +175,8 @@ class E5Weights:
 
 
 def read(file: Path) -> E5Weights:
-    """Raises ModelUnavailable for a file that is missing, cut off or of another form."""
+    """Read the weights. Raises ModelUnavailable if the file is missing, cut off or of another
+    form."""
     try:
         with file.open("rb") as opened:
             return _read(_Reader(mmap(opened.fileno(), 0, access=ACCESS_READ)))

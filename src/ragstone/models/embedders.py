@@ -43,7 +43,7 @@ class Connected(Protocol):
     """A model that something has to be opened for before it is used."""
 
     async def connect(self) -> None:
-        """Raises ConfigError, ModelUnavailable."""
+        """Connect to the model. Raises ConfigError, ModelUnavailable."""
         ...
 
 

@@ -44,7 +44,7 @@ class E5Engine:
 
     @classmethod
     def load(cls) -> "E5Engine":
-        """Takes about half a second. Raises ModelUnavailable."""
+        """Load the model. Raises ModelUnavailable."""
         data = files("ragstone.models").joinpath("data")
         channels = json.loads(data.joinpath("e5-channels.json").read_text(encoding="utf-8"))
         return cls(open_weights(), data.joinpath("e5-graph.onnx").read_bytes(), channels)
@@ -187,7 +187,7 @@ class MiniLmEngine:
 
     @classmethod
     def load(cls) -> "MiniLmEngine":
-        """Raises ModelUnavailable."""
+        """Load the model. Raises ModelUnavailable."""
         data = files("ragstone.models").joinpath("data")
         told = json.loads(data.joinpath(MINILM_WEIGHTS).read_text(encoding="utf-8"))
         places = {name: WeightPlace(*place) for name, place in told["places"].items()}

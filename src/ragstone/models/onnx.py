@@ -83,6 +83,6 @@ def verify_file(file: Path, sha256: str, package: str) -> Path:
 
 @lru_cache(maxsize=16)
 def _hash(file: Path, size: int, changed: int) -> str:
-    """Of a file of this size, last changed at this time (in ns)."""
+    """Hash a file of this size, last changed at this time (in ns)."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

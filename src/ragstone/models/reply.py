@@ -125,7 +125,8 @@ class Prices:
 
 
 def _lookup_keys(model: str, provider: str, url: str) -> list[tuple[str, str | None, str | None]]:
-    """Model with its provider or address, as its price is looked up, the most specific first."""
+    """Yield the model with its provider or address, as its price is looked up, most specific
+    first."""
     if not url:
         return [(model, provider, None)]
     short = model.rpartition("/")[2]

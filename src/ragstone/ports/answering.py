@@ -149,7 +149,7 @@ class Priced(Protocol):
     """A chat model that knows what it takes."""
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars for so many tokens, None where the price is unknown."""
+        """Return US dollars for so many tokens, None where the price is unknown."""
         ...
 
 

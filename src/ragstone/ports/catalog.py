@@ -113,7 +113,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
-        """By tenant and name."""
+        """List the collections by tenant and name."""
         ...
 
     async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
@@ -258,7 +258,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def mark_stopped(self, revisions: Sequence[str]) -> None:
-        """Nobody writes these any more, which were begun for a part."""
+        """Note that nobody writes these any more, which were begun for a part."""
         ...
 
     async def publish_all(self, documents: Sequence[Document]) -> None:
@@ -272,7 +272,7 @@ class Catalog(CollectionNames, Protocol):
     async def of_content(
         self, tenant: str, collection: str, hashes: Several[str]
     ) -> Mapping[str, Document]:
-        """For each hash of a content, one document that has it and all its vectors."""
+        """Find for each hash of a content one document that has it and all its vectors."""
         ...
 
     async def find_copies(
@@ -291,7 +291,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def mark_embedded(self, document_ids: Sequence[str]) -> None:
-        """These documents have all their vectors: status text becomes ready."""
+        """Note that these documents have all their vectors: status text becomes ready."""
         ...
 
     async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:
@@ -313,7 +313,7 @@ class Catalog(CollectionNames, Protocol):
     async def mark_readers_applied(
         self, tenant: str, collection: str, rules: Sequence[FolderReaders]
     ) -> None:
-        """These have reached every document."""
+        """Note that these have reached every document."""
         ...
 
     async def give_readers(

@@ -113,7 +113,7 @@ class BridgingEmbedder(Embedder, Protocol):
     """An embedder that puts texts of many languages among those of an English one."""
 
     async def english_words(self, question: str) -> str:
-        """English words for those of the question, as far as any are known."""
+        """Return English words for those of the question, as far as any are known."""
         ...
 
 
@@ -235,7 +235,7 @@ class PairReader(Protocol):
     """Says of pairs what a person would who reads the two together."""
 
     async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
-        """Raises ModelUnavailable if the model cannot be opened."""
+        """Read the pairs. Raises ModelUnavailable if the model cannot be opened."""
         ...
 
     async def aclose(self) -> None:

@@ -141,7 +141,7 @@ class LoadsInBulk(Protocol):
     """An index that writes much at once faster when nobody searches what is written."""
 
     def bulk_load(self, collection: Collection) -> AbstractAsyncContextManager[None]:
-        """Until the exit, what is written is durable and need not be found yet."""
+        """Write durably until the exit; what is written need not be found yet."""
         ...
 
 

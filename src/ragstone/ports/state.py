@@ -222,7 +222,7 @@ class PeopleStore(Protocol):
         ...
 
     async def forgive(self, forgets: str, counter: str) -> None:
-        """After the right password: forget the tries of one counter, and the last of another."""
+        """Forget the tries of one counter, and the last of another, after the right password."""
         ...
 
 

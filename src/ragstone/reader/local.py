@@ -171,7 +171,7 @@ def _span(row: TokenRow, tokens: Floats) -> tuple[int, int] | None:
 
 
 def _combine_pieces(pieces: Sequence[Sequence[tuple[TokenRow, Outputs]]]) -> PairReading:
-    """Supported as the worst piece is by its best window, contradicted as any piece is."""
+    """Support as the worst piece by its best window, contradict as any piece."""
     each = []
     for rows in pieces:
         likely = np.stack([_softmax(item.pair[1:]) for _, item in rows])

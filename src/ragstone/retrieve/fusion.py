@@ -68,7 +68,7 @@ def ranks(ranked: RankedList, k: int) -> dict[str, float]:
 
 
 def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float]:
-    """Fused scores in 0..1 by chunk id, best first."""
+    """Return fused scores in 0..1 by chunk id, best first."""
     queries = list(dict.fromkeys(ranked.query for ranked in lists))
     if len(queries) == 1:
         return _best_first(_weighted_sum(lists, weights))

@@ -40,7 +40,7 @@ class Rarity:
         return cls(sampled, frequency)
 
     def idf(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Inverse document frequencies (n,), as BM25 defines them."""
+        """Compute the inverse document frequencies (n,), as BM25 defines them."""
         found = (self.frequency.get(token, 0) for token in ids)
         return np.array(
             [inverse_document_frequency(self.sampled, holding) for holding in found], np.float32

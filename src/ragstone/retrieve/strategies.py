@@ -41,7 +41,7 @@ Strategist = Callable[[Searching, Sequence[str]], Awaitable[CollectionCandidates
 
 
 async def dense(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """By meaning only."""
+    """Search by meaning only."""
     meant = (*queries, *search.imagined)
     vectors, encoded = await search.encode(meant)
     lists = await search.lists(zip(meant, vectors, strict=True), ())
@@ -49,7 +49,7 @@ async def dense(search: Searching, queries: Sequence[str]) -> CollectionCandidat
 
 
 async def bm25(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """By words only."""
+    """Search by words only."""
     return await _read_chunks(search, await search.lists((), queries), CollectionCandidates((), {}))
 
 
@@ -71,7 +71,7 @@ async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandida
 
 
 async def hierarchical(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """First the documents that speak of it, then the chunks inside them."""
+    """Search first for the documents that speak of it, then the chunks inside them."""
     first = await hybrid(search, queries)
     ids = best_documents(search, first)
     return await hybrid(search.limit_to_documents(ids), queries) if ids else first
@@ -134,7 +134,7 @@ async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCand
 
 
 async def graph(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """On both levels of the entity graph, fused with a hybrid search."""
+    """Search both levels of the entity graph, fused with a hybrid search."""
     return await _over_graph(search, queries, low=True, high=True)
 
 

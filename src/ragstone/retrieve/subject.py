@@ -185,7 +185,7 @@ class _About:
         return own or (self.find_numbers({""}) if asked.name in self.words else [])
 
     def find_numbers(self, names: Set[str]) -> list[list[Numbered]]:
-        """By part, the numbers of these names."""
+        """Return by part the numbers of these names."""
         parts = ([item for item in part if item.name in names] for part in self.numbered)
         return [part for part in parts if part]
 

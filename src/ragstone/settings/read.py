@@ -235,7 +235,8 @@ def _of_file(path: Path) -> dict[str, GivenValue]:
 
 
 def _check_overrides(overrides: Mapping[str, Any], origin: Origin) -> dict[str, GivenValue]:
-    """Settings that a command or a program gives; every name must be one. Raises UnknownSetting."""
+    """Check settings that a command or a program gives; every name must be one. Raises
+    UnknownSetting."""
     for name in overrides:
         if not _settable(current_key(name)) and name.lower() not in aliases_by_name():
             raise UnknownSetting(name[:80], _similar_name(name))

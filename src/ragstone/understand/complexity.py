@@ -118,7 +118,7 @@ def _length(question: str) -> int:
 
 @cache
 def _pattern(kind: str) -> re.Pattern[str]:
-    """Whole words in languages that part them with spaces, any place in those that do not."""
+    """Match whole words in languages that part them with spaces, any place in those that do not."""
     path = files("ragstone.understand").joinpath("data/complexity.json")
     phrases = json.loads(path.read_text(encoding="utf-8"))[kind]
     spaced = [p for language, some in phrases.items() for p in some if not _CJK.search(p)]

@@ -69,7 +69,7 @@ class IntentClassifier:
             self._small_talk = data["small_talk"].astype(np.float32)
 
     async def aclose(self) -> None:
-        """Nothing to close: the embedder is somebody else's."""
+        """Close nothing: the embedder is somebody else's."""
 
 
 def signs(text: str) -> Vectors:

@@ -91,7 +91,7 @@ def one_edit(word: str) -> frozenset[str]:
 
 @cache
 def _substitutions() -> Costs:
-    """(256, 256): typing the one for the other."""
+    """Return the cost (256, 256) of typing the one for the other."""
     cost = np.full((256, 256), _SUBSTITUTION, np.float32)
     places = {
         letter: (row, column + _SHIFT * row)

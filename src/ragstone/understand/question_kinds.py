@@ -55,7 +55,7 @@ def _first(language: str, plain: str, continues: bool) -> IntentName | None:
 
 
 def fold_question(question: str) -> str:
-    """Casefolded, with single spaces, without quotation marks and what ends the sentence."""
+    """Casefold, with single spaces, without quotation marks and what ends the sentence."""
     if len(question) > MOST_CHARS:
         question = f"{question[: MOST_CHARS // 2]} {question[-MOST_CHARS // 2 :]}"
     plain = " ".join(_MARKS.sub(" ", question.casefold()).split())

@@ -69,7 +69,8 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
 
 
 def _english(text: str, known: int, unknown: int) -> bool:
-    """Short and misspelt texts mislead the detector, so frequent small words may outvote it."""
+    """Tell whether it is English. Short and misspelt texts mislead the detector, so frequent words
+    count."""
     share = known / (known + unknown)
     if share < _ENGLISH_SHARE:
         return False

@@ -68,7 +68,7 @@ async def broader(
 async def parts(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """2 to 4 simpler questions; raises ModelUnavailable."""
+    """Ask for 2 to 4 simpler questions; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     found = parse_list(said.text, "queries") or [
         line for line in parse_lines(said.text) if line[-1] in "?？"
@@ -80,7 +80,7 @@ async def parts(
 async def terms(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """Key terms with synonyms, as one query; raises ModelUnavailable."""
+    """Ask for key terms with synonyms, as one query; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     found = [
         item.strip() for line in parse_lines(said.text) for item in re.split(r"[,;，、]", line)

@@ -198,7 +198,7 @@ def _with_hints(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
 
 
 def _fast_plan(level: Plan, analysis: Analysis) -> Decided:
-    """Meaning alone for a plain fact; no second comparison unless the question demands it."""
+    """Search by meaning alone for a plain fact; compare again only if the question demands it."""
     if analysis.complexity <= SIMPLE:
         plan = with_strategy("dense", level)
         return replace(plan, top_k=min(plan.top_k, FAST_TOP_K)), "speed, a plain fact"

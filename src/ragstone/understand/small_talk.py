@@ -112,7 +112,7 @@ def reply(kind: SmallTalkKind, language: str) -> str:
 
 
 def _normalize(text: str) -> str:
-    """Casefolded, without marks, signs and pictures."""
+    """Casefold, without marks, signs and pictures."""
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
     return " ".join(_NO_WORD.sub(" ", folded).split())
 

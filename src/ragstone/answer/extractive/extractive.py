@@ -261,10 +261,10 @@ class Extractive:
         return Ranking(read, found, best, sure, meant is not None)
 
     async def ready(self) -> None:
-        """There is nothing to wait for: the embedder is asked with the first question."""
+        """Wait for nothing: the embedder is asked with the first question."""
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Close nothing."""
 
 
 def _spell_file_names(question: str, passages: Sequence[Passage]) -> str:

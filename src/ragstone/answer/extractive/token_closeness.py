@@ -76,7 +76,7 @@ def _vectors_by_unit(
 
 
 def _without_marks(positions: NDArray[np.int64], marks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions in a text, counted in what is left of it without the marks (n, 2)."""
+    """Count positions in what is left of a text without the marks (n, 2)."""
     removed = np.concatenate([[0], np.cumsum(marks[:, 1] - marks[:, 0])])
     before = np.searchsorted(marks[:, 0], positions, side="left")
     kept: NDArray[np.int64] = positions - removed[before]

@@ -59,7 +59,7 @@ def read(text: str, unit: AnswerUnit) -> UnitText:
 def features(
     question: str, passages: Sequence[Sequence[UnitText]], headings: Sequence[str]
 ) -> list[Floats]:
-    """Per passage the features (units, len(NAMES)) of its units."""
+    """Measure per passage the features (units, len(NAMES)) of its units."""
     order = content_words(question)
     asked = dict.fromkeys(order)
     counts = Counter(word for units in passages for unit in units for word in set(unit.words))

@@ -317,7 +317,7 @@ def _element(element: Any, tag: str, within: _Within) -> Iterator[Block]:
 
 
 def _admonition(element: Any, tag: str) -> str:
-    """note, warning and so on for an element that is one; else empty."""
+    """Return note, warning and so on for an element that is one; else empty."""
     if tag not in ("div", "aside", "section", "details", "p"):
         return ""
     names = (element.get("class") or "").lower().replace("theme-admonition", "admonition").split()

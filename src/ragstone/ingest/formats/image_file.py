@@ -62,7 +62,7 @@ def check_pixels(path: Path, image: Any) -> None:
 
 
 def flatten_on_white(image: Any) -> Any:
-    """As RGB; what is transparent is white, and 16 bits of grey become 8."""
+    """Convert to RGB; what is transparent is white, and 16 bits of grey become 8."""
     from PIL import Image
 
     if image.mode.startswith("I;16") or image.mode == "I":

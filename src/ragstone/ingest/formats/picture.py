@@ -95,7 +95,7 @@ def _pixels(image: Any) -> tuple[Any, float]:
 
 
 def _resolution(image: Any) -> float:
-    """Dots per inch of the picture as it is stored."""
+    """Return the dots per inch of the picture as it is stored."""
     try:
         given = float(image.info.get("dpi", (0, 0))[0])
     except (TypeError, ValueError, ZeroDivisionError, IndexError):

@@ -84,7 +84,7 @@ def _separate_signature(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _separate_quotes(lines: list[str]) -> Iterator[Block]:
-    """Quoted lines without their marks, and between them what is new."""
+    """Yield quoted lines without their marks, and between them what is new."""
     groups = [(quoted, list(found)) for quoted, found in groupby(lines, lambda x: x[:1] == ">")]
     for place, (quoted, found) in enumerate(groups):
         followed = place + 1 < len(groups)

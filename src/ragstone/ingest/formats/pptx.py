@@ -128,7 +128,7 @@ class _Slide:
         yield from self._comments()
 
     def _order_shapes(self, shapes: Iterable[Any]) -> list[Any]:
-        """Shapes as they are read: the title, then from the top and from the left."""
+        """Order shapes as they are read: the title, then from the top and from the left."""
 
         def place(shape: Any) -> tuple[bool, int, int]:
             left, top = _edges(shape)

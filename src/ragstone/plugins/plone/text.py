@@ -120,7 +120,7 @@ def _words(text: Item) -> Iterator[str]:
 
 
 def _slate(value: Any, depth: int) -> str:
-    """Slate's tree of nodes as HTML."""
+    """Write Slate's tree of nodes as HTML."""
     if depth > DEEPEST:
         return ""
     if isinstance(value, list):

@@ -185,7 +185,7 @@ USUAL = QdrantOptions()
 def quantization_config(
     kind: Quantization | None,
 ) -> models.ScalarQuantization | models.BinaryQuantization | None:
-    """Quantized vectors, which stay in memory; None for none."""
+    """Configure quantized vectors, which stay in memory; None for none."""
     if kind == "int8":
         scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
         return models.ScalarQuantization(scalar=scalar)

@@ -144,7 +144,7 @@ def points(
 
 
 def pack_tokens(tokens: bytes) -> dict[str, str]:
-    """Token vectors as payload."""
+    """Pack token vectors as payload."""
     return {TOKENS: base64.b64encode(tokens).decode()}
 
 

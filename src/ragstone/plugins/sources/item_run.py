@@ -386,7 +386,7 @@ class _LimitedFile:
         self._most_mb = most_mb
 
     def write(self, data: bytes) -> int:
-        """Raises TooLarge."""
+        """Write a part of the file. Raises TooLarge."""
         if self._target.tell() + len(data) > self._most_mb * 2**20:
             raise TooLarge(
                 f"It has more than the {self._most_mb:,} MB that a file may have "

@@ -294,7 +294,7 @@ class Linker:
         ][:MAX_WORD_LINKS]  # fmt: skip
 
     def _match_vectors(self) -> list[Link]:
-        """Cells that are near to a phrase by their vectors, the two nearest of each column."""
+        """Find cells that are near to a phrase by their vectors, the two nearest of each column."""
         index = self._index
         if self._matrix is None or not index.compared:
             return []
@@ -335,7 +335,7 @@ class Linker:
                     yield Link(condition, kind, score, number.places, column=near)
 
     def _match_ranges(self) -> Iterator[Link]:
-        """That a column of numbers or dates lies between two numbers."""
+        """Make the condition that a column of numbers or dates lies between two numbers."""
         columns = self._index.table.columns
         for first, last in combinations(self._numbers, 2):
             if first.value >= last.value:

@@ -92,7 +92,7 @@ class LateInteraction:
         return held
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Close nothing."""
 
 
 def _spread(scores: Floats) -> Vectors:

@@ -113,7 +113,7 @@ class SqlCatalog:
         return names
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
-        """By tenant and name."""
+        """List the collections by tenant and name."""
         known = {
             (collection.tenant, collection.name): collection
             for collection in await self._view.collections()
@@ -226,7 +226,7 @@ class SqlCatalog:
         offset: int = 0,
         skipped: bool = True,
     ) -> list[Document]:
-        """By path; the same path in two collections by collection."""
+        """List documents by path; the same path in two collections by collection."""
         wanted = listing.select_documents(tenant, collection, status, after, skipped)
         if below.strip("/"):
             wanted = wanted.where(listing.folder_condition(below))

@@ -211,7 +211,7 @@ class Database:
 
     @asynccontextmanager
     async def read_view(self) -> AsyncIterator[AsyncConnection]:
-        """One consistent view of the data."""
+        """Open one consistent view of the data."""
         self._check_open()
         with translate_errors(self.backend):
             async with self.engine.connect() as connection:

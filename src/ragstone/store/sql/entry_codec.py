@@ -106,7 +106,7 @@ def messages(stored: Sequence[tuple[object, object]]) -> list[Message]:
 
 
 def text(value: Any) -> str:
-    """JSON in pure ASCII: texts may hold half characters."""
+    """Write JSON in pure ASCII: texts may hold half characters."""
     return json.dumps(value, separators=(",", ":"))
 
 

@@ -52,7 +52,7 @@ async def every_row(
 
 
 async def continue_numbering(connection: AsyncConnection) -> None:
-    """PostgreSQL's own numbers begin behind the ones that were copied."""
+    """Let PostgreSQL's own numbers begin behind the ones that were copied."""
     for table in metadata.sorted_tables if connection.dialect.name == "postgresql" else ():
         column = table.autoincrement_column
         if column is None or not isinstance(column.type, Integer):

@@ -73,7 +73,8 @@ def list_unapplied(connection: Connection) -> list[tuple[Key, FolderReaders]]:
 
 
 def mark_applied(connection: Connection, key: Key, rules: Sequence[FolderReaders]) -> None:
-    """These have been applied, unless they are others by now; those without readers go."""
+    """Note that these have been applied, unless they are others by now; those without readers
+    go."""
     for rule in rules:
         table = folder_readers.c
         mine = (

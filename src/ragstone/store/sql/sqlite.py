@@ -91,7 +91,7 @@ class Sqlite:
         """Every transaction of SQLite reads one state of the data."""
 
     async def take_time(self, connection: AsyncConnection) -> None:
-        """Reading is not limited."""
+        """Do nothing: reading is not limited."""
 
     async def need_room(self) -> None:
         await asyncio.to_thread(need_floor, self.path.parent)

@@ -50,7 +50,7 @@ def open_router() -> APIRouter:
 
 
 def router(parts: DialectParts) -> APIRouter:
-    """Completions, models and embeddings."""
+    """Make the routes of completions, models and embeddings."""
     service, server = parts.service, parts.settings.server
     routes = open_router()
     _add_completions(routes, service, server)
