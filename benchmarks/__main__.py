@@ -164,13 +164,13 @@ def write_tables(stored: Rows) -> None:
 def pages(stored: Rows) -> list[tuple[Path, str]]:
     """Return the pages that show figures, and what stands between the marks of each."""
     return [
-        (MEASURED, table(bounded(stored))),
+        (MEASURED, table(list_bounded(stored))),
         (README, table(headlines(stored))),
         (COMPARED, write_compared(stored)),
     ]
 
 
-def bounded(stored: Rows) -> Rows:
+def list_bounded(stored: Rows) -> Rows:
     """Return the rows of `docs/measured.md`: those with a bound that are no details."""
     return {name: [row for row in rows if _is_shown(row)] for name, rows in stored.items()}
 

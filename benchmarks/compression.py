@@ -153,7 +153,7 @@ async def _outcome(question: Question, turn: Turn, rate: float, adapters: Adapte
     ended = way.turn
     text = ended.answer.text if ended.answer else ""
     refused = ended.answer is None or ended.answer.refused
-    telling = _telling_sentences(question, ended.passages)
+    telling = _find_telling_sentences(question, ended.passages)
     said = normalise_answer("\n".join(passage.text for passage in ended.passages))
     accepted = [normalise_answer(answer) for answer in question.answers]
     return _Outcome(
@@ -167,7 +167,7 @@ async def _outcome(question: Question, turn: Turn, rate: float, adapters: Adapte
     )
 
 
-def _telling_sentences(question: Question, passages: Sequence[Passage]) -> frozenset[str]:
+def _find_telling_sentences(question: Question, passages: Sequence[Passage]) -> frozenset[str]:
     """The sentences with an accepted answer of the whole passages of a document that answers."""
     accepted = [one for answer in question.answers if (one := normalise_answer(answer))]
     texts = [

@@ -27,7 +27,7 @@ BATCH = 4
 
 
 def run() -> Iterator[Row]:
-    yield from asyncio.run(measured())
+    yield from asyncio.run(measure())
 
 
 class InFloats:
@@ -58,7 +58,7 @@ class InFloats:
         return found
 
 
-async def measured() -> list[Row]:
+async def measure() -> list[Row]:
     floats, model = InFloats(), MiniLm()
     texts = [passage.text for passage in islice(passages("en"), TEXTS)]
     for embed in (floats.embed, model.embed_passages):

@@ -48,10 +48,10 @@ SCANNED = 20
 
 def run() -> Iterator[Row]:
     for name in os.environ.get("BENCH_SETS", SETS).split(","):
-        yield from asyncio.run(_measured(name))
+        yield from asyncio.run(_measure(name))
 
 
-async def _measured(name: str) -> list[Row]:
+async def _measure(name: str) -> list[Row]:
     most, asked_most = (int(os.environ.get(f"BENCH_{n}", 0)) for n in ("PASSAGES", "QUESTIONS"))
     directory, settings = eval_data() / name, load()
     settings = settings.model_copy(
@@ -72,7 +72,7 @@ async def _measured(name: str) -> list[Row]:
             ways += [(f"the index at {weight:g}", weight, False)]
             ways += [(f"the index at {weight:g} and the reranker", weight, True)]
         for label, weight, rerank in ways:
-            found = await _asked(index, settings, asked, weight, rerank)
+            found = await _ask(index, settings, asked, weight, rerank)
             for measure in ("ndcg@10", "recall@5"):
                 rows.append(Row(f"{measure}, {label}, {where}", found[measure], detail=True))
             rows.append(Row(f"A search, p50, {label}, {where}", found["p50_ms"], "ms", detail=True))
@@ -81,7 +81,7 @@ async def _measured(name: str) -> list[Row]:
     return rows
 
 
-async def _asked(
+async def _ask(
     index: Indexed,
     settings: Settings,
     asked: Sequence[dataset.Question],

@@ -34,10 +34,10 @@ def run() -> list[Row]:
     wrong = lost = held = 0
     for _ in range(STREAMS):
         text, expected = a_stream(chance)
-        whole = shown([text])[0]
+        whole = feed_client([text])[0]
         lost += bare(whole) != bare(expected)
         for _ in range(CUTS // STREAMS):
-            seen, most = shown(cut(text, chance))
+            seen, most = feed_client(cut(text, chance))
             wrong += seen != whole
             held = max(held, most)
     return [
@@ -59,7 +59,7 @@ def a_stream(chance: random.Random) -> tuple[str, str]:
     return text, expected
 
 
-def shown(pieces: list[str]) -> tuple[str, int]:
+def feed_client(pieces: list[str]) -> tuple[str, int]:
     """Return what the client sees, and how many characters were held back at most."""
     stream, markers = AnswerStream(PASSAGES), InlineMarkers(PASSAGES)
     seen, most = "", 0

@@ -58,14 +58,14 @@ async def measure(data: Path) -> list[Row]:
     asked = vectors(np.random.default_rng(1), QUERIES)
     async with aclosing(EdgeIndex(data)) as index:
         for item in asked[:20]:
-            await found(index, item, exact=False)
+            await find_best(index, item, exact=False)
         seconds, near = [], []
         for item in asked:
             started = time.perf_counter()
-            near.append(await found(index, item, exact=False))
+            near.append(await find_best(index, item, exact=False))
             seconds.append(time.perf_counter() - started)
         memory = resident_mb()  # before the exact searches, which read every vector
-        exact = [await found(index, item, exact=True) for item in asked]
+        exact = [await find_best(index, item, exact=True) for item in asked]
         hits = sum(len(set(a[:10]) & set(b[:10])) for a, b in zip(near, exact, strict=True))
     return [
         Row(f"{CHUNKS:,} chunks: a search by meaning, p50", 1000 * percentile(seconds, 0.5), "ms"),
@@ -80,7 +80,7 @@ async def measure(data: Path) -> list[Row]:
     ]
 
 
-async def found(index: EdgeIndex, vector: Vectors, exact: bool) -> list[str]:
+async def find_best(index: EdgeIndex, vector: Vectors, exact: bool) -> list[str]:
     """Return the ids of the best chunks under an access filter."""
     search = Search("", vector)
     [one] = await index.search(COLLECTION, [search], reader_filter(Principal()), CANDIDATES, exact)

@@ -68,7 +68,7 @@ class Found:
     seconds: Sequence[float]
 
 
-async def found(
+async def ask_all(
     adapters: Adapters,
     collection: str,
     settings: Settings,

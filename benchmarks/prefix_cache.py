@@ -172,7 +172,7 @@ def _conversation(
             messages = [
                 {"role": "system", "content": first}, *said, {"role": "user", "content": last}
             ]  # fmt: skip
-            measured, reply = _asked(http, messages, caches)
+            measured, reply = _ask(http, messages, caches)
             whole = json.dumps(messages)
             same = _same(before, whole) / len(whole)
             before = whole
@@ -205,7 +205,7 @@ def _messages(
     return compose(passages, question, Instructions(rules, opening=SOURCES, layout=layout))
 
 
-def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:
+def _ask(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:
     body = {
         "messages": messages, "stream": True, "max_tokens": REPLY_TOKENS, "temperature": 0.0,
         "cache_prompt": caches, "id_slot": 0, "timings_per_token": True,

@@ -31,10 +31,10 @@ PDFS += ("MGMRESORTS_2023Q2_10Q", "MICROSOFT_2023_10K", "NETFLIX_2015_10K")
 
 
 def run() -> Iterator[Row]:
-    yield from asyncio.run(_measured())
+    yield from asyncio.run(_measure())
 
 
-async def _measured() -> list[Row]:
+async def _measure() -> list[Row]:
     rows = [row for row in read_questions() if not row["refuse"]]
     kept = os.environ.get("BENCH_INDEX")
     with tempfile.TemporaryDirectory() as made, model_server() as server:

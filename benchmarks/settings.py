@@ -58,7 +58,7 @@ def run() -> Iterator[Row]:
         f"{question * 1e6:.0f} µs",
     )
     yield Row("the first question after a change", made * 1000, "ms", most=50, detail=True)
-    yield Row("until another server has a change", asyncio.run(_seen()), "s", most=2)
+    yield Row("until another server has a change", asyncio.run(_time_changes()), "s", most=2)
 
 
 def _seconds(choose: Callable[[Ask], Recipe], asks: list[Ask]) -> float:
@@ -91,7 +91,7 @@ async def _question(asks: list[Ask]) -> float:
     return statistics.median(rounds)
 
 
-async def _seen() -> float:
+async def _time_changes() -> float:
     """Return the longest of some changes, by two processes' views of one database."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.sqlite"

@@ -52,10 +52,10 @@ RELATIONS = (
 
 def run() -> Iterator[Row]:
     with postgres_server() as server:
-        yield from asyncio.run(compared(server.url))
+        yield from asyncio.run(compare(server.url))
 
 
-async def compared(url: str) -> list[Row]:
+async def compare(url: str) -> list[Row]:
     places = {name: a_database(url, name) for name in ("own", "shared", "alone")}
     connections = {name: PostgresConnections(place, 60) for name, place in places.items()}
     own, shared, alone = (PostgresIndex(connection) for connection in connections.values())

@@ -60,10 +60,10 @@ class _Told:
 
 def run() -> Iterator[Row]:
     folder = os.environ.get("RAGSTONE_TREE_FILES")
-    yield from asyncio.run(_measured(Path(folder) if folder else eval_data() / "financebench/pdfs"))
+    yield from asyncio.run(_measure(Path(folder) if folder else eval_data() / "financebench/pdfs"))
 
 
-async def _measured(folder: Path) -> list[Row]:
+async def _measure(folder: Path) -> list[Row]:
     with tempfile.TemporaryDirectory() as directory:
         data = Path(directory)
         async with build.open(_settings(data, "traversal")) as service:
@@ -72,11 +72,11 @@ async def _measured(folder: Path) -> list[Row]:
             print(*last.notes, sep="\n")
             documents = await _documents(service)
             found = {
-                BEST: await _told(service, documents, _best),
-                TREE: await _told(service, documents, _answered),
+                BEST: await _tell(service, documents, _best),
+                TREE: await _tell(service, documents, _answer),
             }
         async with build.open(_settings(data, "off")) as service:
-            found[PLAIN] = await _told(service, documents, _answered)
+            found[PLAIN] = await _tell(service, documents, _answer)
     return list(_rows(f"{folder.parent.name}/{folder.name}", documents, found))
 
 
@@ -142,7 +142,7 @@ def _sections(chunks: Sequence[Chunk]) -> list[list[Span]]:
     return [part for part in parts if part]
 
 
-async def _told(
+async def _tell(
     service: Ragstone,
     documents: Sequence[_Document],
     way: Callable[[Ragstone, Ask], Awaitable[tuple[list[Span], int, list[Span]]]],
@@ -153,12 +153,12 @@ async def _told(
         for question in QUESTIONS:
             ask = Ask(question.format(name=name), where=eq("path", document.path), top_k=PASSAGES)
             spans, tokens, cited = await way(service, ask)
-            share = _covered(document, spans) / len(document.sections)
-            told.append(_Told(share, tokens, _covered(document, cited)))
+            share = _count_covered(document, spans) / len(document.sections)
+            told.append(_Told(share, tokens, _count_covered(document, cited)))
     return told
 
 
-def _covered(document: _Document, spans: Sequence[Span]) -> int:
+def _count_covered(document: _Document, spans: Sequence[Span]) -> int:
     """Tell how many sections have a sentence of which most is in one of the spans."""
 
     def holds(span: Span, sentence: Span) -> bool:
@@ -174,7 +174,7 @@ async def _best(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span
     return [(h.chunk.start, h.chunk.end) for h in hits], sum(count(h.chunk.text) for h in hits), []
 
 
-async def _answered(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span]]:
+async def _answer(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span]]:
     """Return what an answer is made from, and what it cites."""
     async for event in service.ask(replace(ask, top_k=None)):
         if isinstance(event, Done):

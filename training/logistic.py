@@ -10,7 +10,7 @@ NEAR = 1e-6
 """A step so small ends it."""
 
 
-def fitted(rows: Floats, right: Floats, mass: Floats, decay: Floats | float = 0.0) -> Floats:
+def fit_logistic(rows: Floats, right: Floats, mass: Floats, decay: Floats | float = 0.0) -> Floats:
     """Return the weights of the columns that make the labels (0 or 1) likeliest, each row counting
     by its mass; `decay` pulls a weight to nothing. A column of ones gives the constant."""
     weights = np.zeros(rows.shape[1])

@@ -57,7 +57,7 @@ TEXTS = (
 )
 
 
-def drawn(watched: bool = False) -> onnx.ModelProto:
+def draw_graph(watched: bool = False) -> onnx.ModelProto:
     """From states (texts, tokens, 384) to the last ones. With `watched`, what goes into each matrix
     is given too."""
     graph = Drawing()
@@ -109,14 +109,14 @@ def large_channels(stand: dict[str, WeightPlace]) -> Channels:
     some = {
         f"l{layer}.{part}": list(range(WIDE)) for layer in range(MINILM_LAYERS) for part in JOINED
     }
-    engine = MiniLmEngine(model_file(), stand, some, drawn(watched=True).SerializeToString())
+    engine = MiniLmEngine(model_file(), stand, some, draw_graph(watched=True).SerializeToString())
     own = tokenizer()
     feeds = ({"states": engine.first_states(own.encode(text).ids)} for text in TEXTS)
     return widest(some, (engine.session.run(None, feed)[1:] for feed in feeds))
 
 
 def main() -> None:
-    (DATA / MINILM_GRAPH).write_bytes(drawn().SerializeToString())
+    (DATA / MINILM_GRAPH).write_bytes(draw_graph().SerializeToString())
     stand = places(model_file())
     told = {"places": stand, "channels": large_channels(stand)}
     lines = [

@@ -17,7 +17,7 @@ _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z'’-]+)(?: (?:of |the )?[A-Z][a-z'
 _YEAR = re.compile(r"\b1[0-9]\d\d\b|\b20[0-2]\d\b")
 
 
-def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
+def swap_names(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
     """Yield questions with a name or a year of another question of the same article."""
     names, years = defaultdict(set), defaultdict(set)
     for question in questions:
@@ -39,7 +39,7 @@ def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Qu
                 break
 
 
-def housed(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
+def name_papers(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
     """Yield questions that name whose papers are asked, which the papers need not say
     themselves."""
     for question in questions:

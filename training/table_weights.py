@@ -46,7 +46,7 @@ from ragstone.plugins.tables.saying import describe_reading
 from ragstone.reader.local import LocalReader
 from ragstone.retrieve.typed_table import read_tables
 from ragstone.verify.reading_judge import read_answering
-from training.logistic import fitted
+from training.logistic import fit_logistic
 
 OWN = Path(__file__).parent / "table_data" / "questions.txt"
 FOLDS = 5
@@ -325,7 +325,7 @@ def main() -> None:
         own = fit_readings([r for r in learned if fold[r.question["table"]] != number])
         held = [r for r in learned if fold[r.question["table"]] == number]
         unseen += best_rows(held, own, reader, loop)
-    right = fitted(
+    right = fit_logistic(
         np.stack([numbers for *_, numbers in unseen]),
         np.array([float(is_so) for _, _, is_so, _ in unseen]),
         np.ones(len(unseen)), RIGHT_DECAY,

@@ -93,7 +93,7 @@ def _four(sentences: tuple[str, ...]) -> list[str]:
     return ["".join((sentences * 2)[i : i + 4]) for i in range(len(sentences))]
 
 
-def fitted(texts: list[str], family: Family) -> dict[str, float]:
+def fit_weights(texts: list[str], family: Family) -> dict[str, float]:
     """Return the weights for which the counts' relative errors are least."""
     encode = Tokenizer.from_pretrained(family).encode
     tokens = np.array([len(encode(text)) for text in texts], float)
@@ -119,5 +119,5 @@ def nonnegative(table: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDAr
 
 if __name__ == "__main__":
     learnt = [text for texts in passages().values() for text in texts[::2] if text.strip()]
-    lines = [f'"{family}": {json.dumps(fitted(learnt, family))}' for family in FAMILIES]
+    lines = [f'"{family}": {json.dumps(fit_weights(learnt, family))}' for family in FAMILIES]
     WEIGHTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -42,7 +42,7 @@ class Example:
     group: str
 
 
-def held_out(group: str) -> bool:
+def is_held_out(group: str) -> bool:
     """Whether a group belongs to the half that no weights are tuned on: by a hash of its id."""
     return hashlib.blake2b(group.encode(), digest_size=2).digest()[0] % 2 == 1
 
@@ -74,7 +74,7 @@ def scifact(data: Path) -> Iterator[Example]:
             )
 
 
-def made(data: Path, seed: int = 1, each: int = 1) -> Iterator[Example]:
+def make_claims(data: Path, seed: int = 1, each: int = 1) -> Iterator[Example]:
     """Yield claims made of passages and of questions about them."""
     chance = random.Random(seed)
     for directory in (data / "squad2_dev", *(data / "xquad" / name for name in LANGUAGES)):
@@ -103,7 +103,7 @@ class _Maker:
 
     def _of_sentence(self, row: dict[str, Any], spans: list[str], place: int) -> Iterator[Example]:
         one, after = spans[place], spans[place + 1]
-        kept = self._chance.choice((one, *_shorter(one), _turned(one), f"{one} {after}"))
+        kept = self._chance.choice((one, *_shorter(one), _turn_clauses(one), f"{one} {after}"))
         yield self._example(row, kept, True)
         base = self._chance.choice((one, kept))
         ways: tuple[Callable[[str, str], str | None], ...] = (
@@ -129,13 +129,15 @@ class _Maker:
                 continue
             if question["answers"]:
                 right = min(question["answers"], key=len)
-                yield self._example(row, said(question["query"], right), True)
+                yield self._example(row, state_answer(question["query"], right), True)
                 wrong = self._wrong(right, row["text"], answers)
                 if wrong:
-                    yield self._example(row, said(question["query"], wrong), False)
+                    yield self._example(row, state_answer(question["query"], wrong), False)
             else:
                 names = _NAME.findall(row["text"]) or answers
-                yield self._example(row, said(question["query"], self._chance.choice(names)), False)
+                yield self._example(
+                    row, state_answer(question["query"], self._chance.choice(names)), False
+                )
 
     def _wrong(self, right: str, text: str, answers: Sequence[str]) -> str | None:
         """An answer of the same sort: another number of the passage, another name, another's."""
@@ -207,7 +209,7 @@ class _Maker:
 _GERMAN = frozenset(["ist", "war", "sind", "waren", "wurde", "wurden"])
 
 
-def said(question: str, answer: str) -> str:
+def state_answer(question: str, answer: str) -> str:
     """Return a question and its answer as one statement."""
     bare = question.strip().rstrip("?？ ¿").lstrip("¿")
     if _OPENER.match(bare):
@@ -226,7 +228,7 @@ def _shorter(text: str) -> list[str]:
     return [item for item in made_shorter if len(terms(item)) > 2]
 
 
-def _turned(text: str) -> str:
+def _turn_clauses(text: str) -> str:
     """The sentence with its first clause at its end."""
     first, comma, rest = text.rstrip(".。").partition(", ")
     return f"{rest[0].upper()}{rest[1:]}, {first}." if comma and len(rest) > 10 else text

@@ -21,7 +21,7 @@ Words = Callable[[str], list[str]]
 ENGLISH = Stemmer("english")
 
 
-def stemmed(text: str) -> list[str]:
+def stem(text: str) -> list[str]:
     """Lower case, without punctuation, English endings cut."""
     stems: list[str] = ENGLISH.stemWords(re.findall(r"\w+", text.lower()))
     return stems
@@ -33,7 +33,7 @@ def pairs(text: str) -> list[str]:
 
 
 WORDS: dict[str, dict[str, Words]] = {
-    "en": {"default words": str.split, "stemmed words": stemmed},
+    "en": {"default words": str.split, "stemmed words": stem},
     "zh": {"default words": str.split, "jieba's words": jieba.lcut, "pairs": pairs},
 }
 """The default of BM25Retriever first, then better functions for its `preprocess_func`."""

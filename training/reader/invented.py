@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.language.polarity import YES_NO
-from training.reader.example import Example, Place, Verdict, answered
+from training.reader.example import Example, Place, Verdict, answer_with_words
 
 MONTHS = ("January", "March", "May", "June", "August", "October", "December")
 LETTERS = "ABCDEFGHKLMPRSTVXZ"
@@ -166,7 +166,7 @@ class _Scene:
             claim = self._claim(fact, wrong, passage, Verdict.CONTRADICTED)
         value = fact.value if claim.verdict is Verdict.SUPPORTED else wrong
         question = form.format(a=fact.thing, v=value)
-        yield from answered(claim, question, YES_NO[self._language["code"]])
+        yield from answer_with_words(claim, question, YES_NO[self._language["code"]])
 
     def rules(self) -> Iterator[Example]:
         """Yield a passage that says what holds and what holds for some: a claim or question that

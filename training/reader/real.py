@@ -18,7 +18,7 @@ from typing import Any
 
 from ragstone.language.sentences import sentences
 from ragstone.plugins.evaluation.dataset import read_rows
-from training.reader.example import Example, Place, Verdict, held_out
+from training.reader.example import Example, Place, Verdict, is_held_out
 from training.reader.statements import statement
 from training.reader.swaps import Swapper, is_cjk
 
@@ -154,7 +154,7 @@ class Maker:
     def passages(self, name: str, folder: str | None = None) -> Passages:
         """Return the passages of a set on this side of the split."""
         rows, questions = rows_of(self._data / (folder or name))
-        rows = [row for row in rows if held_out(split_of(name, row)) == self._held]
+        rows = [row for row in rows if is_held_out(split_of(name, row)) == self._held]
         return Passages(name, rows, questions)
 
     # Claims -----------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class Maker:
         yield from self._labelled("klue_nli_ko", _NLI)
 
     def _labelled(self, name: str, labels: dict[str, Verdict]) -> Iterator[Example]:
-        for row in labelled(self._data, name, self._held):
+        for row in read_labelled(self._data, name, self._held):
             verdict = labels[row["label"]]
             wrong = () if verdict is Verdict.SUPPORTED else None
             yield Example(name, row["claim"], row["source"], verdict=verdict, wrong=wrong)
@@ -178,7 +178,7 @@ class Maker:
     def wice(self) -> Iterator[Example]:
         """A claim beside the sentences that were marked, or those that share most words with it."""
         for row in read_rows(self._data / "wice" / "dev" / "examples.jsonl.gz"):
-            if held_out("wice " + row["id"].split("#")[0]) != self._held:
+            if is_held_out("wice " + row["id"].split("#")[0]) != self._held:
                 continue
             verdict = Verdict.SUPPORTED if row["label"] == "supported" else Verdict.NOT
             for text in near_windows(row["response"], row["source"], 2 if verdict else 1):
@@ -188,7 +188,7 @@ class Maker:
         corpus = {row["id"]: row for row in read_rows(self._data / "scifact" / "corpus.jsonl.gz")}
         for row in read_rows(self._data / "scifact" / "dev" / "queries.jsonl.gz"):
             for item in row["evidence"]:
-                if held_out(f"scifact {item['doc']}") != self._held:
+                if is_held_out(f"scifact {item['doc']}") != self._held:
                     continue
                 entry = corpus[item["doc"]]
                 spans = cut(entry["text"])
@@ -581,7 +581,7 @@ class Maker:
         return text[start:end]
 
 
-def labelled(data: Path, name: str, held: bool) -> list[dict[str, Any]]:
+def read_labelled(data: Path, name: str, held: bool) -> list[dict[str, Any]]:
     """Return the rows of a set of claims with one sentence each, on one side of the split. Rows
     that share a text, be it one's claim and the other's source, are on the same side."""
     rows = list(read_rows(data / name / "dev" / "examples.jsonl.gz"))
@@ -595,7 +595,7 @@ def labelled(data: Path, name: str, held: bool) -> list[dict[str, Any]]:
     for row in rows:
         one, other = sorted((head(row["source"]), head(row["claim"])))
         first[other] = one
-    return [row for row in rows if held_out(f"{name} {head(row['source'])}") == held]
+    return [row for row in rows if is_held_out(f"{name} {head(row['source'])}") == held]
 
 
 _NLI = {

@@ -68,9 +68,9 @@ def _table() -> Mapping[str, Any]:
 def _words(language: str) -> _Words:
     table = _table().get(language, {"pairs": [], "kinds": []})
     pairs: dict[str, list[str]] = {}
-    for one, other in table["pairs"]:
-        pairs.setdefault(one, []).append(other)
-        pairs.setdefault(other, []).append(one)
+    for word, other in table["pairs"]:
+        pairs.setdefault(word, []).append(other)
+        pairs.setdefault(other, []).append(word)
     kinds: dict[str, list[str]] = {}
     for row in table["kinds"]:
         for word in row:

@@ -33,7 +33,7 @@ from training.reader.shards import Rows, read_batches, read_checks
 WIDTH, INNER, HEADS = 384, 1536, 12
 LAYERS = 8
 TOLD = 2
-"""Behind so many layers each token is told what it belongs to."""
+"""The layers after which each token gets the embedding of its part: question, claim or passage."""
 
 SEED = 1
 FURTHER = 2 / 3
@@ -198,7 +198,9 @@ def loss_of(seen: Tensor, each: Tensor, batch: Batch) -> Tensor:
     return total / len(labels)
 
 
-def distilled(seen: Tensor, each: Tensor, taught: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+def measure_distance(
+    seen: Tensor, each: Tensor, taught: tuple[Tensor, Tensor], batch: Batch
+) -> Tensor:
     """Tell how far the outputs are from those of a teacher, where a row of its kind has any."""
     _, parts, right, labels = batch
     asked, spans, claims = (rows_with(labels[:, column])[0] for column in (0, 1, 3))
@@ -237,11 +239,11 @@ def check_all(
 ) -> None:
     """Log the figures of each file of rows to check with, one in a line."""
     for rows in checks:
-        print(checked(model, words, rows, every), file=log, flush=True)
+        print(check_rows(model, words, rows, every), file=log, flush=True)
 
 
 @torch.no_grad()
-def checked(model: ReaderModel, words: Words, rows: Rows, every: int = 1) -> str:
+def check_rows(model: ReaderModel, words: Words, rows: Rows, every: int = 1) -> str:
     """The AUROC of every kind of row, or of one row of `every` so many."""
     found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     model.eval()
@@ -276,7 +278,7 @@ def begun(start: dict[str, np.ndarray], layers: int) -> ReaderModel:
     return model
 
 
-def loaded(state: dict[str, Tensor]) -> ReaderModel:
+def load_model(state: dict[str, Tensor]) -> ReaderModel:
     """Return the trained model, to read with."""
     model = ReaderModel(sum(name.endswith("qkv.bias") for name in state))
     model.load_state_dict(state)
@@ -339,7 +341,7 @@ def take_step(
     """Learn from the gradients of all processes."""
     if half:
         half.give_gradients()
-    _averaged(learned)
+    _average(learned)
     torch.nn.utils.clip_grad_norm_(learned, 1.0)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
@@ -347,7 +349,7 @@ def take_step(
         half.take_weights()
 
 
-def trained(
+def train_process(
     rank: int,
     folder: Path,
     minutes: float,
@@ -370,7 +372,7 @@ def trained(
     words, checks = Words(start), read_checks(folder)
     known = torch.load(teacher, map_location="cpu") if teacher else None
     model = taught_by(known, layers) if known else begun(start, layers)
-    master = loaded(known) if known else None
+    master = load_model(known) if known else None
     if out.exists():
         model.load_state_dict(torch.load(out))
     model.to(DEVICE)
@@ -399,7 +401,7 @@ def trained(
             taught = master(states, parts) if master else None
         loss = loss_of(seen.float(), each.float(), batch)
         if taught is not None:
-            loss = HARD * loss + distilled(seen.float(), each.float(), taught, batch)
+            loss = HARD * loss + measure_distance(seen.float(), each.float(), taught, batch)
         loss.backward()
         take_step(learned, optimizer, half)
         step, seen_rows = step + 1, seen_rows + WAY.processes * len(batch[0])
@@ -420,7 +422,7 @@ def trained(
         check_all(model, words, checks, log)
 
 
-def _averaged(parameters: list[nn.Parameter]) -> None:
+def _average(parameters: list[nn.Parameter]) -> None:
     if WAY.processes == 1:
         return
     given = [p.grad for p in parameters if p.grad is not None]
@@ -447,7 +449,7 @@ def main() -> None:
     teacher = folder / given.teacher if given.teacher else None
     Path(f"{out}.meeting").unlink(missing_ok=True)
     spawn(
-        trained,
+        train_process,
         (folder, given.minutes, given.layers, out, teacher, given.own),
         WAY.processes,
     )
