@@ -33,7 +33,7 @@ from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.indexed import Indexed, index_passages
 from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.ports import LateEmbedder, Search
-from ragstone.recipes import plans
+from ragstone.recipes import recipe
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, load
 
@@ -88,7 +88,7 @@ async def _ask(
     weight: float,
     rerank: bool,
 ) -> dict[str, float]:
-    plans.LATE_WEIGHT = weight
+    recipe.LATE_WEIGHT = weight
     rag = settings.rag.model_copy(update={"rerank": rerank})
     recipes = Recipes(settings.model_copy(update={"rag": rag}))
     async with aclosing(Engine(index.adapters, recipes.search_recipe)) as engine:

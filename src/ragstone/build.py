@@ -50,14 +50,13 @@ from ragstone.local.added import (
     added_work,
     open_added,
 )
-from ragstone.local.collections import identify_collection
+from ragstone.local.collections import identify_collection, with_known_values
 from ragstone.local.configured import Configured
 from ragstone.local.erasure import UserErasure
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.maintenance import LocalMaintenance
 from ragstone.local.observed import ADDED_OBSERVERS, observe
 from ragstone.local.opening import open_cache, open_templates
-from ragstone.local.ranges import with_known_values
 from ragstone.local.removal import Removal
 from ragstone.local.repair import is_state_lost
 from ragstone.local.suggesting import Suggestions, without_chat

@@ -14,7 +14,7 @@ from ragstone.core.errors import NoChatModel, RagstoneError
 from ragstone.core.events import Done, Failed
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, Turn
-from ragstone.ingest.picture_question import MOST_CHARS, with_picture_text
+from ragstone.ingest.captions import MOST_CHARS, with_picture_text
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings, Settings

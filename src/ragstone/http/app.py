@@ -16,10 +16,17 @@ from ragstone.http.admin import collections, conversations, jobs, keys, operatio
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.below import BelowPath, root_path
-from ragstone.http.correlate import REQUEST_ID, Correlate
 from ragstone.http.dialects import MIDDLEWARE, DialectParts, dialects
 from ragstone.http.identity import refuse_guests
-from ragstone.http.middleware import BodyLimit, Head, Observe, OnlyFromHere, Unforeseen
+from ragstone.http.middleware import (
+    REQUEST_ID,
+    BodyLimit,
+    Correlate,
+    Head,
+    Observe,
+    OnlyFromHere,
+    Unforeseen,
+)
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
 from ragstone.http.security_headers import SecurityHeaders

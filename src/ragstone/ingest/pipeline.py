@@ -27,7 +27,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
 from ragstone.ingest import changes, document_changes, file_threads, readers, uploads
 from ragstone.ingest.batch_writer import BatchWriter, Done
-from ragstone.ingest.captions import CaptionMaker
+from ragstone.ingest.captions import CaptionMaker, with_picture_text
 from ragstone.ingest.comparison import ChangedFile, FileComparison, is_kept, is_textless_picture
 from ragstone.ingest.document_changes import DocumentChanges
 from ragstone.ingest.embedding import (
@@ -58,7 +58,6 @@ from ragstone.ingest.members import OpenedArchives, forget_archives, open_archiv
 from ragstone.ingest.move import Placement, move_if_due
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import PARSE_PROCESSES, ParseProcesses
-from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.places import find_file, is_archive, keep_folder, open_regular, resolve_links
 from ragstone.ingest.progress import MAX_FAILURES, Tracker
 from ragstone.ingest.reading_marks import ReadingMarks

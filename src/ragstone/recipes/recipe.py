@@ -9,7 +9,7 @@ more and searches in rounds too.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ragstone.answer.assemble import OWN_SECONDS, Assemble
@@ -23,12 +23,11 @@ from ragstone.conversation.contextualize import Contextualize
 from ragstone.conversation.converse import Converse
 from ragstone.conversation.persist import Persist
 from ragstone.core.clock import state_time
-from ragstone.core.turn import LEVELS, Ask, Level
+from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
 from ragstone.recipes.stages import STAGES, RecipeKey, added_stage_names, with_added
 from ragstone.retrieve.deduplicate import Deduplicate
@@ -45,6 +44,52 @@ from ragstone.understand.route import Route
 from ragstone.verify.check import Check, CheckHeld
 from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
+
+LATE_WEIGHT = 0.5
+"""What late interaction counts against meaning and words together, in collections that are
+searched by it; 0 does not search by it (`python -m benchmarks late_interaction`)."""
+
+RERANKED = 30
+"""Candidates that are compared again: so many late interaction compares well within the time of a
+search (`python -m benchmarks latency`)."""
+
+
+def plans(settings: Settings) -> Mapping[Level, Plan]:
+    """Return what each level plans for a question."""
+    rag = settings.rag
+    standard = Plan(
+        candidates=rag.candidates,
+        top_k=rag.top_k,
+        fusion=rag.fusion,
+        strategy="hybrid" if rag.use_hybrid_search else "dense",
+        dense_weight=rag.meaning,
+        feedback=True,
+        rerank=rag.rerank,
+        reranked=RERANKED,
+        min_similarity=rag.similarity_threshold if rag.verification_enabled else 0.0,
+        rewrite=rag.rewrite,
+        rewrites=rag.rewrites,
+        tree=rag.tree,
+        late_weight=LATE_WEIGHT,
+    )
+    enhanced = replace(
+        standard, top_k=2 * rag.top_k, reranked=2 * RERANKED, neighbours=1, edges=True
+    )
+    return {
+        "basic": replace(
+            standard, strategy="dense", feedback=False, rerank=False, min_similarity=0.0
+        ),
+        "standard": standard,
+        "enhanced": enhanced,
+        "maximum": replace(
+            enhanced,
+            strategy="iterative" if rag.use_hybrid_search else "dense",
+            top_k=3 * rag.top_k,
+            # The query pipeline document adds HyDE and step-back to complex questions.
+            rewrite="combined" if rag.rewrite == "auto" else rag.rewrite,
+        ),
+    }
+
 
 AROUND_REPLY = 60.0
 """Seconds that an answer may take besides the chat model's longest reply."""
