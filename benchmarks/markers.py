@@ -14,7 +14,7 @@ from ragstone.core.turn import Hit, Passage
 
 CUTS = int(os.environ.get("BENCH_CUTS", "1000000"))
 STREAMS = 1_000
-MOST_HELD = 30
+MAX_HELD = 30
 
 PLAIN = (
     "The tower is old", " Der Turm ist 34 m hoch", "它建于一八七一年。", " A *bold* word",
@@ -43,7 +43,7 @@ def run() -> list[Row]:
     return [
         Row(f"{CUTS:,} random cuts of marked answers that show something else", wrong, most=0),
         Row("Marked answers that lose a character or show a marker", lost, most=0, detail=True),
-        Row("Characters held back at most", held, most=MOST_HELD),
+        Row("Characters held back at most", held, most=MAX_HELD),
     ]
 
 

@@ -40,7 +40,7 @@ LABELLED = ("fever_symmetric", "jnli_ja", "klue_nli_ko")
 TIMES = 20
 """How often ten pairs are read."""
 
-MOST_RESPONSES = 150
+MAX_RESPONSES = 150
 """Responses of a set that are read: of FaithBench each has several sentences."""
 
 REJECTED = 0.05
@@ -167,7 +167,7 @@ def _apart(data: Path, name: str) -> list[GroundingRow]:
         return [row for row in every if row.id in known]
     if name == "wice":
         return [row for row in every if is_held_out("wice " + row.id.split("#")[0])]
-    return spread(every, MOST_RESPONSES)
+    return spread(every, MAX_RESPONSES)
 
 
 async def _questions(data: Path, reader: LocalReader, name: str, own: float | None) -> list[Row]:

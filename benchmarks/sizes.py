@@ -48,7 +48,7 @@ COLLECTION = Collection("default", "sizes", "synthetic", "synthetic/1", WIDTH, "
 SHARES = (1 / np.arange(10, WORDS + 10)).cumsum() / (1 / np.arange(10, WORDS + 10)).sum()
 NAMES = np.array([f"w{number:x}ord" for number in range(WORDS)])
 
-MOST_BYTES, MOST_BUILDING = 7_800, 3.0
+MAX_BYTES, MAX_BUILDING = 7_800, 3.0
 """Bounds of a chunk of about 700 characters with token vectors, and of the space that building its
 search structures takes."""
 
@@ -162,12 +162,12 @@ async def in_the_data_directory(name: str) -> list[Row]:
     count, all_ = made.chunks, sum(parts.values())
     where = f"{count:,} chunks of {name} in the data directory"
     return [
-        Row(f"{where}: together, a chunk", all_ / count, "bytes", most=MOST_BYTES),
+        Row(f"{where}: together, a chunk", all_ / count, "bytes", most=MAX_BYTES),
         *(
             Row(f"{where}: {part}, a chunk", size / count, "bytes", detail=True)
             for part, size in sorted(parts.items())
         ),
-        Row(f"{where}: most while they are built, over that", most / all_, most=MOST_BUILDING),
+        Row(f"{where}: most while they are built, over that", most / all_, most=MAX_BUILDING),
     ]
 
 

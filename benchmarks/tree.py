@@ -33,7 +33,7 @@ from ragstone.service import IngestRequest
 from ragstone.settings import CacheSettings, IngestSettings, RagSettings, Settings
 
 QUESTIONS = ("Summarize {name}", "What is {name} about?", "Give me an overview of {name}")
-LEAST_SECTIONS = 10
+MIN_SECTIONS = 10
 PASSAGES = 10
 BEST, PLAIN, TREE = "the ten best passages", "read without a tree", "the tree"
 
@@ -117,7 +117,7 @@ async def _documents(service: Ragstone) -> list[_Document]:
         where = And((eq("revision", revision(document.id, document.version)), OWN_TEXT))
         chunks = [c async for batch in adapters.index.scan(collection, where) for c in batch]
         sections = _sections(sorted(chunks, key=lambda chunk: chunk.chunk_index))
-        if len(sections) >= LEAST_SECTIONS:
+        if len(sections) >= MIN_SECTIONS:
             found.append(_Document(document.path, sections))
     return found
 

@@ -68,8 +68,8 @@ that are asked, so that what is not to be computed is known."""
 ROUNDED = Decimal("0.0051")
 """How far an answer of two decimals is from the figure."""
 
-LEAST_WORDS = ("lowest", "smallest", "smaller", "least", "lower")
-MOST_WORDS = ("highest", "largest", "larger", "higher", "greater", "most")
+MIN_WORDS = ("lowest", "smallest", "smaller", "least", "lower")
+MAX_WORDS = ("highest", "largest", "larger", "higher", "greater", "most")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ def read_operation(question: Mapping[str, Any]) -> Operation | None:
     if question["answer_type"] != "arithmetic":
         if question["answer_type"] != "span" or not question["req_comparison"] or "second" in text:
             return None
-        if any(word in text for word in LEAST_WORDS):
+        if any(word in text for word in MIN_WORDS):
             return "least"
-        return "most" if any(word in text for word in MOST_WORDS) else None
+        return "most" if any(word in text for word in MAX_WORDS) else None
     signs = "".join(part for part in question["tree_derivation"] if part in "+-*/")
     if signs and set(signs) == {"+"}:
         return "sum"

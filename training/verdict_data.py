@@ -21,7 +21,7 @@ from ragstone.verify.evidence import terms
 LANGUAGES = ("de", "es", "zh", "ru", "tr", "vi")
 """The languages of XQuAD that are trained on beside English; the others are held out."""
 
-MOST_SOURCES = 6
+MAX_SOURCES = 6
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _DIGITS = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
 _IS = re.compile(r"\b(is|was|are|were|can|could|will|would|has been|have been|had been)\b(?! not)")
@@ -198,7 +198,7 @@ class _Maker:
         place = self._rows.index(row)
         near = [r["text"] for r in self._rows[max(0, place - 6) : place + 7] if r is not row]
         far = [r["text"] for r in self._chance.sample(self._rows, 3) if r is not row]
-        count = self._chance.randint(1 if without else 0, MOST_SOURCES - 1)
+        count = self._chance.randint(1 if without else 0, MAX_SOURCES - 1)
         others = self._chance.sample(near + far, min(count, len(near + far)))
         sources = others if without else [row["text"], *others]
         self._chance.shuffle(sources)

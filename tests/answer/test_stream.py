@@ -13,14 +13,14 @@ from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import LONGEST_SPAN, mask_code
 from tests.engine.samples import a_passage
 
-MOST_HELD = 30
+MAX_HELD = 30
 
 
 def most_held(text: str) -> int:
     """Characters that may be held back: code until it ends, and an opening until it is known."""
     if "`" in text:
         return LONGEST_SPAN
-    return LONGEST if may_be_preamble(text[: MOST_HELD + 1]) else MOST_HELD
+    return LONGEST if may_be_preamble(text[: MAX_HELD + 1]) else MAX_HELD
 
 
 HOME = "https://docs.example.com/guide?x=1"

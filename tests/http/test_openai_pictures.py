@@ -11,7 +11,7 @@ import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from ragstone.http.app import create_app
-from ragstone.http.dialects.pictures import MOST, MOST_BYTES
+from ragstone.http.dialects.pictures import MAX_BYTES, MOST
 from ragstone.settings import ServerSettings, Settings
 from tests.fake_service import WORDS, FakeService
 from tests.http.conftest import Server
@@ -178,7 +178,7 @@ async def test_given_half_a_character_in_an_image_then_a_clear_400(
 
 
 async def test_given_an_image_that_is_too_large_then_a_clear_400(client: AsyncOpenAI) -> None:
-    error = await refused(client, user(TEXT, image(data_url(PNG + b"\0" * MOST_BYTES))))
+    error = await refused(client, user(TEXT, image(data_url(PNG + b"\0" * MAX_BYTES))))
     assert "larger than 10 MB" in error["message"]
 
 

@@ -22,10 +22,10 @@ LOOKED_AT = 300
 """Characters before a place that say whether a sentence ends there: a model that never ends one
 must not make every further word cost more."""
 
-LEAST_WORDS = 3
+MIN_WORDS = 3
 """Content words of a sentence that can be told to come from somewhere."""
 
-LEAST_SUPPORT = 0.6
+MIN_SUPPORT = 0.6
 """Share of a sentence's content words, by rarity, that its source must hold."""
 
 _TOKEN = re.compile(r"\s+|[^\s。！？]*[。！？]++[”’」』）)]*+|[^\s。！？]+")
@@ -51,11 +51,11 @@ class Origins:
     def source(self, sentence: str) -> int | None:
         """The number of the passage that holds most of the sentence, None if none holds enough."""
         words = content_word_set(sentence)
-        if len(words) < LEAST_WORDS or not self._held:
+        if len(words) < MIN_WORDS or not self._held:
             return None
         shares = {number: self._weight(words & held) for number, held in self._held.items()}
         best = max(shares, key=lambda number: (shares[number], -number))
-        return best if shares[best] >= LEAST_SUPPORT * self._weight(words) else None
+        return best if shares[best] >= MIN_SUPPORT * self._weight(words) else None
 
     def _weight(self, words: frozenset[str]) -> float:
         return sum(self._weights.get(word, self._unseen) for word in words)

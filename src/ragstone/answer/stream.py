@@ -25,7 +25,7 @@ from ragstone.language.markers import OPENING_BRACKETS, match_marker, may_be_mar
 
 Label = Literal["sources_used", "suggested_questions"]
 
-MOST_QUESTIONS = 3
+MAX_QUESTIONS = 3
 """As the query pipeline's document has it."""
 
 LONGEST_QUESTION = 200
@@ -95,7 +95,7 @@ class Labelled:
         said = re.split(r"[|\n｜]", self.text)
         plain = (_QUESTION_LEAD.sub("", item).strip(' \t*"“”') for item in said)
         kept = [item for item in plain if item and len(item) <= LONGEST_QUESTION]
-        return tuple(dict.fromkeys(kept))[:MOST_QUESTIONS]
+        return tuple(dict.fromkeys(kept))[:MAX_QUESTIONS]
 
 
 def _numbers_end(text: str, final: bool) -> tuple[int, bool]:
@@ -149,7 +149,7 @@ LONGEST_FENCE = 100
 _OPENS_FENCE = re.compile(r"(`{3,8}|~{3,8})([\w+#.-]{0,16}) ?\n")
 _MAY_OPEN_FENCE = re.compile(r"`{1,2}\Z|~{1,2}\Z|(?:`{3,8}|~{3,8})[\w+#.-]{0,16} ?\Z")
 
-MOST_INDENT = 3
+MAX_INDENT = 3
 """Spaces before a fence; behind more, it is none."""
 
 CODE = frozenset("`~")
@@ -240,7 +240,7 @@ class AnswerStream:
                 line = taken if "\n" not in taken else taken[taken.rfind("\n") + 1 :]
                 self._indent = len(line) + (self._indent if line is taken else 0)
                 if line.strip(" "):
-                    self._indent = MOST_INDENT + 1
+                    self._indent = MAX_INDENT + 1
         self._held = text[start:]
         return out
 
@@ -280,7 +280,7 @@ class AnswerStream:
 
     def _code(self, text: str, start: int, final: bool) -> Step:
         """Return the step at what may begin a block or a span of code."""
-        if not self._html and self._indent <= MOST_INDENT:
+        if not self._html and self._indent <= MAX_INDENT:
             opened = _OPENS_FENCE.match(text, start)
             if opened:
                 self._mode = Fence(opened[1]) if is_code(opened[2]) else None

@@ -25,7 +25,7 @@ from ragstone.ports import Adapters, Completer
 REPLY_TOKENS = 500
 """Tokens of the summary of one part."""
 
-LEAST_PART = 4
+MIN_PART = 4
 """A part holds at least so many times the tokens of its summary, so that each round shortens."""
 
 
@@ -62,7 +62,7 @@ async def sum_up(turn: Turn, adapters: Adapters, emit: Emit) -> Step:
     ]
     if sum(adapters.count(text.text) for text in texts) <= room:
         return Step(replace(turn, hits=hits), "skipped", "all of it is read at once")
-    most = max(room, LEAST_PART * REPLY_TOKENS)
+    most = max(room, MIN_PART * REPLY_TOKENS)
     parts = list(_parts(texts, most, adapters))
     await emit(Note("sum_up", f"Reading {len(hits):,} passages in {len(parts)} parts."))
     rules = await prompt(turn, adapters, "sum_up", language=language_name(detect(turn.question)))

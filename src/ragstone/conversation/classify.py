@@ -166,7 +166,7 @@ class Classify(Stage):
         """Tell whether the model's intent is possible: a long text is a question, and a follow-up
         needs a conversation."""
         if name == "small_talk":
-            return self.answers and len(turn.question) <= small_talk.MOST_CHARS
+            return self.answers and len(turn.question) <= small_talk.MAX_CHARS
         return name != "follow_up" or _continues(turn)
 
 

@@ -39,7 +39,7 @@ ANSWER_CHARS = 700
 """Characters of an earlier message that the model is shown."""
 
 ANSWER_TOKENS = 300
-MOST_QUERIES = 4
+MAX_QUERIES = 4
 
 LONGEST = 400
 LONGER = 3
@@ -56,7 +56,7 @@ async def standalone_by_model(
     said = await completer.complete(rules, _conversation(question, before), ANSWER_TOKENS)
     context = " ".join(f"{exchange.question} {exchange.answer}" for exchange in before)
     found = [item for item in parse_list(said.text, "queries") if faithful(item, question, context)]
-    return found[:MOST_QUERIES], said.usage
+    return found[:MAX_QUERIES], said.usage
 
 
 def _conversation(question: str, before: Sequence[Exchange]) -> str:

@@ -142,7 +142,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 LONGEST_NAME = 255
 MAX_NEAREST = 3
 """Passages that are kept of a refused question,"""
-SNIPPET_CHARS = 240
+CITATION_CHARS = 240
 """and characters of each."""
 TITLE_CHARS = 80
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -320,7 +320,7 @@ def turn_notes(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
         turn.usage,
         turn.trace,
         tuple(
-            cite_passage(passage, passage.text[:SNIPPET_CHARS], chunk.page, chunk.start, chunk.end)
+            cite_passage(passage, passage.text[:CITATION_CHARS], chunk.page, chunk.start, chunk.end)
             for passage in nearest
             for chunk in [passage.hit.chunk]
         ),

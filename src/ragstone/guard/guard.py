@@ -28,7 +28,7 @@ from ragstone.ports import Adapters, Completer, Topics
 MAX_TOKENS = 600
 """Room for a model that thinks aloud before its answer."""
 
-MOST_CHARS = 4000
+MAX_CHARS = 4000
 
 _WORD = re.compile(r"\b(block|allow)(?:ed)?\b", re.IGNORECASE)
 
@@ -72,13 +72,13 @@ def verdict(said: str) -> bool | None:
 
 def _abridge(question: str) -> str:
     """Return the first and last part of a long question: the request is in one of them."""
-    if len(question) <= MOST_CHARS:
+    if len(question) <= MAX_CHARS:
         return question
-    half = MOST_CHARS // 2
+    half = MAX_CHARS // 2
     return f"{question[:half]} ... {question[-half:]}"
 
 
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 """Topics that the model is told of."""
 
 
@@ -169,7 +169,7 @@ async def _model_decision(
     matches = [*findings.named, *findings.alike]
     shown = list({match.topic.id: match for match in reversed(matches)}.values())[::-1]
     try:
-        verified = await verify(judge.model, judge.rules, text, shown[:MOST_SHOWN])
+        verified = await verify(judge.model, judge.rules, text, shown[:MAX_SHOWN])
     except ModelUnavailable:
         verified = Verified(None, Usage())
     rules = _rule_decision(findings)

@@ -28,7 +28,7 @@ BATCH = 16
 """Texts embedded at a time, so that questions come in between."""
 
 LONG = 200
-MOST_PIECES = 16
+MAX_PIECES = 16
 """A text longer than LONG characters is also compared sentence by sentence, the first and the last
 of them: a topic in a long text has little weight in its vector."""
 
@@ -111,8 +111,8 @@ def _pieces(text: str) -> list[str]:
     if len(text) <= LONG:
         return [text]
     parts = [text[span.start : span.end] for span in sentences(text)]
-    half = MOST_PIECES // 2
-    chosen = parts if len(parts) <= MOST_PIECES else parts[:half] + parts[-half:]
+    half = MAX_PIECES // 2
+    chosen = parts if len(parts) <= MAX_PIECES else parts[:half] + parts[-half:]
     return [text[:PIECE_CHARS], *(part[:PIECE_CHARS] for part in chosen)]
 
 

@@ -246,7 +246,7 @@ def _join_parts(parts: Mapping[int, str]) -> str:
     return " ".join(text.split())
 
 
-MOST_CHARS = 4_000
+MAX_CHARS = 4_000
 """Characters of a question that are read from its pictures."""
 
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
@@ -262,7 +262,7 @@ async def with_picture_text(ask: Ask, beginning: Beginning) -> Ask:
     texts: list[str] = []
     with temporary_folder() as folder:
         for number, picture in enumerate(ask.pictures):
-            room = MOST_CHARS - sum(map(len, texts))
+            room = MAX_CHARS - sum(map(len, texts))
             ending = _ENDINGS.get(picture.media_type)
             if not ending or room <= 0:
                 continue

@@ -23,7 +23,7 @@ from ragstone.core.errors import InputError
 LONGEST = 500
 """Characters of an expression."""
 
-MOST_NODES = 200
+MAX_NODES = 200
 """Numbers, operators and functions in it."""
 
 DIGITS = 50
@@ -83,8 +83,8 @@ def calculate(expression: str) -> Calculated:
         raise InputError(
             "Not a valid arithmetic expression: write one like (3 + 4) * 2."
         ) from error
-    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
-        raise InputError(f"An expression has at most {MOST_NODES} numbers and operators.")
+    if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+        raise InputError(f"An expression has at most {MAX_NODES} numbers and operators.")
     context = Context(
         prec=DIGITS,
         rounding=ROUND_HALF_UP,

@@ -63,7 +63,7 @@ from ragstone.local.resuming import KeptAnswers
 from ragstone.local.settings import LocalSettings
 from ragstone.local.statistics import LocalStatistics
 from ragstone.local.suggesting import Suggestions
-from ragstone.local.warming import MOST_SECONDS, warm
+from ragstone.local.warming import MAX_SECONDS, warm
 from ragstone.local.watching import Watch
 from ragstone.local.work import DELETE, INGEST, READERS, REBUILD, read_progress
 from ragstone.ports import (
@@ -95,7 +95,7 @@ from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)
 
-MOST_NOTES = 256
+MAX_NOTES = 256
 """Collections and principals whose notes are kept until the collection is another one."""
 
 TOTALS_SECONDS = 60.0
@@ -266,7 +266,7 @@ class Ragstone:
         note = explain_outgrown(collection, languages, self._adapters.embedders)
         if edition:
             self._notes[whose] = edition.stamp, note
-            while len(self._notes) > MOST_NOTES:
+            while len(self._notes) > MAX_NOTES:
                 del self._notes[next(iter(self._notes))]
         return note
 
@@ -458,7 +458,7 @@ class Ragstone:
         """Load what the first question needs; not ready before that. Raises TimeoutError."""
         self._warming = True
         try:
-            async with asyncio.timeout(MOST_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS):
                 await warm(self._adapters, self._configured.of().recipes.of("plain", "standard"))
         finally:
             self._warming = False

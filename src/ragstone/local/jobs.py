@@ -37,7 +37,7 @@ from ragstone.service.jobs import ASK, EndedState, JobState, JobView, KindView
 
 LOOK_SECONDS = 0.5
 """How often a watcher looks at a job that goes on in another process."""
-MOST_ID = 200
+MAX_ID = 200
 HIDDEN = (ORIGIN, DOCUMENTS)
 WITHDRAWN = "What this was answered from is gone, or not for you any more. Ask again."
 
@@ -99,8 +99,8 @@ class LocalJobs:
         if kind not in self._runner.kinds:
             kinds = ", ".join(self._runner.kinds)
             raise InputError(f"There are no jobs of the kind {kind!r} here; there are {kinds}.")
-        if len(id) > MOST_ID:
-            raise InputError(f"The id of a job has at most {MOST_ID} characters.")
+        if len(id) > MAX_ID:
+            raise InputError(f"The id of a job has at most {MAX_ID} characters.")
         # As it will be read again: equal requests are compared, and a tuple is not a list.
         stored = json.loads(json.dumps(dict(request)))
         name = str(stored.get("collection", ""))

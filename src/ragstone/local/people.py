@@ -33,7 +33,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
-from ragstone.local.keys import FRESH, MOST_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
+from ragstone.local.keys import FRESH, MAX_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
 from ragstone.ports import CollectionNames, PeopleStore, PersonToken, StoredPerson, TokenKind
 from ragstone.ports.directories import Directory, DirectoryEntry
 from ragstone.service.people import (
@@ -636,8 +636,8 @@ def _check(
     if role is not None and role not in get_args(Role):
         raise InputError(f"The role must be one of {', '.join(get_args(Role))}.")
     for group in groups or ():
-        if not (group.strip() and group.isprintable() and len(group) <= MOST_CHARACTERS):
-            raise InputError(f"Not a valid group: use 1 to {MOST_CHARACTERS} letters and signs.")
+        if not (group.strip() and group.isprintable() and len(group) <= MAX_CHARACTERS):
+            raise InputError(f"Not a valid group: use 1 to {MAX_CHARACTERS} letters and signs.")
     reach = principal.collections
     if reach is not None and (collections is None or not set(collections) <= set(reach)):
         raise Forbidden("An account cannot reach collections that you do not.")

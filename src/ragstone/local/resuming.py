@@ -226,7 +226,7 @@ def _error(error: BaseException) -> wire.Json:
 
 AWAY_SECONDS = 30.0
 """How long an answer goes on, or is kept once it has ended, while nobody reads it."""
-MOST_KEPT = 256
+MAX_KEPT = 256
 """Answers that are kept at a time."""
 MOST_OF_ONE = 32
 """Of these, answers of one principal."""
@@ -290,7 +290,7 @@ class KeptAnswers:
 
     def _begin(self, name: str, ask: Ask) -> "_KeptAnswer":
         mine = sum(kept.ask.principal == ask.principal for kept in self._kept.values())
-        if len(self._kept) >= MOST_KEPT or mine >= MOST_OF_ONE:
+        if len(self._kept) >= MAX_KEPT or mine >= MOST_OF_ONE:
             raise TooManyRequests("Too many answers go on at once. Try again soon.", 5.0)
         kept = self._kept[name] = _KeptAnswer(ask, self._answers(ask))
         if self._relay:

@@ -31,7 +31,7 @@ CLAIM, BESIDE = "It is ready now.", "The first machine was ready early. The seco
 ANSWERED = "When was the first machine ready?"
 """What `BESIDE` answers: of a strange collection no question is known that is not refused."""
 
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 """Loading that takes longer is left to the first question."""
 
 MOST = 4

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ragstone.core.records import Collection
 from ragstone.ports import ChunkIndex
 
-MOST_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 """The most bytes held: the chunks of the last questions."""
 
 Key = tuple[str, str, str, str]
@@ -19,7 +19,7 @@ class HeldTokens:
     embedder, so a held value never becomes stale.
     """
 
-    def __init__(self, index: ChunkIndex, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, index: ChunkIndex, most_bytes: int = MAX_BYTES) -> None:
         self._index = index
         self._most = most_bytes
         self._held: OrderedDict[Key, bytes] = OrderedDict()

@@ -133,7 +133,7 @@ KEPT = 3
 MAX_FOUND = 8
 """Passages looked at for each that is followed."""
 
-MOST_NAMES = 16
+MAX_NAMES = 16
 """Names that are followed from one passage."""
 
 _BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
@@ -253,7 +253,7 @@ class _Seed:
         if not new:
             return None
         unsaid = tuple(word for word in question.content if f" {word} " not in said)
-        return cls(hit, tuple(new[:MOST_NAMES]), unsaid)
+        return cls(hit, tuple(new[:MAX_NAMES]), unsaid)
 
     @property
     def query(self) -> str:

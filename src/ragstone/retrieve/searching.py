@@ -52,7 +52,7 @@ SUMMARIES = 10
 OF_A_SUMMARY = 3
 """The chunks that a summary finds: those of the sentences that tell most of it."""
 
-LEAST_FEEDBACK = 0.2
+MIN_FEEDBACK = 0.2
 """A smaller share changes nothing that is worth a second search."""
 
 

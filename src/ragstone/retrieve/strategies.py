@@ -9,7 +9,7 @@ from ragstone.core.filters import CURRENT_TEXT, And
 from ragstone.core.turn import RankedList, Scored, Strategy
 from ragstone.language.words import STOPWORDS, content_word_set, words
 from ragstone.retrieve.fusion import fuse
-from ragstone.retrieve.searching import LEAST_FEEDBACK, CollectionCandidates, Searching
+from ragstone.retrieve.searching import MIN_FEEDBACK, CollectionCandidates, Searching
 
 DOCUMENTS = 5
 """Documents that a hierarchical search goes into."""
@@ -24,7 +24,7 @@ ROUNDS = 3
 HOP_CHUNKS = 3
 HOP_WORDS = 12
 
-MOST_READ = 10_000
+MAX_READ = 10_000
 """Chunks that are looked at, of which `IN_ORDER` are read."""
 
 NO_GRAPH = (
@@ -97,7 +97,7 @@ async def read_all(search: Searching) -> list[Chunk]:
     where = And((search.where, CURRENT_TEXT))
     async for batch in search.adapters.index.scan(search.collection, where):
         chunks += batch
-        if len(chunks) >= MOST_READ:
+        if len(chunks) >= MAX_READ:
             break
     return sorted(chunks, key=lambda item: (item.path, item.document_id, item.chunk_index))
 
@@ -225,7 +225,7 @@ async def _feedback_share(search: Searching, question: str) -> float:
         return 0.0
     specific = await search.adapters.statistics.specificity(search.collection, question)
     share = 0.0 if specific is None else 1 - specific
-    return share if share >= LEAST_FEEDBACK else 0.0
+    return share if share >= MIN_FEEDBACK else 0.0
 
 
 async def _read_chunks(

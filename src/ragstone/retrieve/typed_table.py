@@ -36,13 +36,13 @@ MONTHS = {
 }  # fmt: skip
 """The months by their names, in lower case."""
 
-LEAST_ROWS = 2
-MOST_COLUMNS = 200
+MIN_ROWS = 2
+MAX_COLUMNS = 200
 LONGEST_NAME = 120
 """Characters of a column's name, as the parsers have it."""
 
-MOST_DIGITS = 30
-MOST_DECIMALS = 8
+MAX_DIGITS = 30
+MAX_DECIMALS = 8
 
 EARLIEST = 1000
 """The earliest year of a column that says to be of years."""
@@ -314,7 +314,7 @@ def _keys(lines: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 def _type_table(draft: _Draft, first: Chunk, language: str) -> TypedTable | None:
     records = [(_parts(line), line, first.start + start) for line, start in draft.lines]
     names, labelled = _columns([parts for parts, _, _ in records])
-    if len(names) < 2 or len(names) > MOST_COLUMNS:
+    if len(names) < 2 or len(names) > MAX_COLUMNS:
         return None
     rows = []
     for parts, line, start in records:
@@ -326,7 +326,7 @@ def _type_table(draft: _Draft, first: Chunk, language: str) -> TypedTable | None
     for row in rows:
         above = plain[-1][0] if plain else ()
         (totals if _is_total(row[0], above) else plain).append(row)
-    if len(plain) < LEAST_ROWS:
+    if len(plain) < MIN_ROWS:
         return None
     columns, values = _read_columns(names, [cells for cells, _, _ in plain], language)
     if _ends_with_sums(columns, values):
@@ -373,7 +373,7 @@ def _ends_with_sums(columns: Sequence[Column], values: Sequence[Values]) -> bool
     for column, cells in zip(columns, values, strict=True):
         above = [cell for cell in cells[:-1] if isinstance(cell, Decimal)]
         if column.type == "number" and isinstance(last := cells[-1], Decimal):
-            if len(above) < LEAST_ROWS:
+            if len(above) < MIN_ROWS:
                 return False
             summed.append(bool(last) and sum(above) == last)
     return bool(summed) and all(summed)
@@ -491,7 +491,7 @@ def _column(
     if numbers and len(numbers) == len(filled) and len(_units(filled)) <= 1:
         scale = max(max(0, -int(item.as_tuple().exponent)) for item in numbers)
         digits = max(len(item.as_tuple().digits) for item in numbers)
-        exact = scale <= MOST_DECIMALS and digits <= MOST_DIGITS
+        exact = scale <= MAX_DECIMALS and digits <= MAX_DIGITS
         first_year = EARLIEST if _YEAR_NAME.search(without_humps(name).casefold()) else 1900
         years = all(item == int(item) and first_year <= item <= 2100 for item in numbers)
         column = Column(name, "number", scale if exact else -1, unique, years)

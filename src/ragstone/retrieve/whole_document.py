@@ -23,7 +23,7 @@ from ragstone.retrieve.strategies import hybrid, in_order, read_all, read_docume
 PROPOSED = 12
 """Documents whose names and beginnings are looked at."""
 
-MOST_OPENINGS = 1000
+MAX_OPENINGS = 1000
 """Documents among which one is looked for that introduces the others."""
 
 OPENING_CHARS = 600
@@ -126,7 +126,7 @@ async def _openings(search: Searching) -> dict[str, Chunk]:
     where = And((search.where, CURRENT_TEXT, eq("chunk_index", 0)))
     async for batch in search.adapters.index.scan(search.collection, where):
         found |= {chunk.document_id: chunk for chunk in batch}
-        if len(found) >= MOST_OPENINGS:
+        if len(found) >= MAX_OPENINGS:
             break
     return found
 

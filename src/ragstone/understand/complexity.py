@@ -65,7 +65,7 @@ LONG_WORDS = (12, 22, 34)
 """Words beyond each of which a question counts as one harder."""
 
 CJK_LETTERS_A_WORD = 2
-MOST_CLAUSES = 3
+MAX_CLAUSES = 3
 MANY_NAMES = 3
 QUESTION_MARKS = re.compile(r"[?？]+(?=\s|$|[^\s?？])")
 _NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-Þ][\w-]+(?:\s+[A-ZÀ-Þ][\w-]+)*")
@@ -94,7 +94,7 @@ def analyse(question: str) -> Analysis:
         LOW
         + _length(question)
         + sum(WORTH[kind] for kind, there in found.items() if there)
-        + min(MOST_CLAUSES, max(0, clauses - 1))
+        + min(MAX_CLAUSES, max(0, clauses - 1))
         + 2 * several
         + (len(names) >= MANY_NAMES)
     )

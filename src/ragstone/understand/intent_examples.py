@@ -23,7 +23,7 @@ CLASSES = ("question", *SMALL_TALK_KINDS)
 
 LANGUAGES = ("en", "")
 
-MOST_CHARS = 1000
+MAX_CHARS = 1000
 """The embedder reads about as much."""
 
 _DIGIT = re.compile(r"\d")
@@ -45,7 +45,7 @@ class IntentClassifier:
         return language in LANGUAGES
 
     async def likeness(self, text: str) -> Likeness:
-        text = text[:MOST_CHARS]
+        text = text[:MAX_CHARS]
         self._load()
         vector = (await self._embedder.embed_question(text)).vector
         marks = signs(text)

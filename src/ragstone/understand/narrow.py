@@ -13,7 +13,7 @@ from ragstone.ports import Adapters, find_collection
 
 Sign = Literal["", ">", ">=", "<", "<="]
 
-MOST_TERMS = 20
+MAX_TERMS = 20
 """Terms of one question; further ones stay words."""
 
 _TERM = re.compile(
@@ -47,7 +47,7 @@ def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
     found: list[MetadataTerm] = []
     for match in _TERM.finditer(question):
         key = spelt.get(match["key"].casefold())
-        if key is None or len(found) == MOST_TERMS:
+        if key is None or len(found) == MAX_TERMS:
             continue
         quoted = match["quoted"]
         plain = match["plain"] or ""

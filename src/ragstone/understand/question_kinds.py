@@ -18,7 +18,7 @@ LANGUAGES = ("en", "de", "es", "zh", "ko")
 SURE, LIKELY = 0.9, 0.8
 """Confidence in a pattern; the lower one is for a question word, which leaves more open."""
 
-MOST_CHARS = 400
+MAX_CHARS = 400
 """Characters that the patterns read: half from the beginning, half from the end of a long text."""
 
 _OPEN = frozenset({"factual"})
@@ -56,8 +56,8 @@ def _first(language: str, plain: str, continues: bool) -> IntentName | None:
 
 def fold_question(question: str) -> str:
     """Casefold, with single spaces, without quotation marks and what ends the sentence."""
-    if len(question) > MOST_CHARS:
-        question = f"{question[: MOST_CHARS // 2]} {question[-MOST_CHARS // 2 :]}"
+    if len(question) > MAX_CHARS:
+        question = f"{question[: MAX_CHARS // 2]} {question[-MAX_CHARS // 2 :]}"
     plain = " ".join(_MARKS.sub(" ", question.casefold()).split())
     return _END.sub("", _ENDLESS.sub(r"\1", plain.replace("’", "'")))
 

@@ -34,8 +34,8 @@ LONGEST = 400
 
 SHORTEST_PASSAGE = 20
 LONGEST_PASSAGE = 2000
-MOST_PARTS = 4
-MOST_TERMS = 12
+MAX_PARTS = 4
+MAX_TERMS = 12
 
 
 async def alternatives(
@@ -73,7 +73,7 @@ async def parts(
     found = parse_list(said.text, "queries") or [
         line for line in parse_lines(said.text) if line[-1] in "?？"
     ]
-    usable = _usable(found, question)[:MOST_PARTS]
+    usable = _usable(found, question)[:MAX_PARTS]
     return usable if len(usable) > 1 else [], said.usage
 
 
@@ -86,7 +86,7 @@ async def terms(
         item.strip() for line in parse_lines(said.text) for item in re.split(r"[,;，、]", line)
     ]
     short = [item for item in dict.fromkeys(found) if item and len(item.split()) <= 5]
-    query = " ".join(short[:MOST_TERMS])
+    query = " ".join(short[:MAX_TERMS])
     return ([query[:LONGEST]] if query else []), said.usage
 
 

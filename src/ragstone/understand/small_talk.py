@@ -19,7 +19,7 @@ from ragstone.core.intent import SMALL_TALK_KINDS, SmallTalkKind
 FALLBACK = "en"
 """The language of replies where there are none in the question's."""
 
-MOST_CHARS = 100
+MAX_CHARS = 100
 """Longer utterances are more than small talk."""
 
 _PREFERRED = ("en", "de", "es", "fr", "zh", "ja", "ko", "ru")
@@ -72,7 +72,7 @@ class _Reading:
 
 def match_small_talk(text: str) -> SmallTalk | None:
     """Return what small talk the whole of `text` is, None if it is anything else."""
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_CHARS:
         return None
     plain = _normalize(text)
     return _parse(plain) if plain else None
@@ -84,7 +84,7 @@ def without_opening(text: str) -> str:
     Only whole clauses are left out; "" if nothing else is there.
     """
     start = 0
-    for mark in _CLAUSE.finditer(text[: 4 * MOST_CHARS]):
+    for mark in _CLAUSE.finditer(text[: 4 * MAX_CHARS]):
         if match_small_talk(text[start : mark.start()]) is None:
             return text[start:]
         start = mark.end()
@@ -102,7 +102,7 @@ def possible(text: str) -> bool:
     pass.
     """
     social = YOU.search(text) or ME.search(text) or _SOCIAL.search(text)
-    return len(text) <= MOST_CHARS and social is not None
+    return len(text) <= MAX_CHARS and social is not None
 
 
 def reply(kind: SmallTalkKind, language: str) -> str:

@@ -56,7 +56,7 @@ WELL_KNOWN = 5.5
 MOST = 12
 """Candidates of the dictionary that are looked up in the collection."""
 
-MOST_STRANGE = 3
+MAX_STRANGE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def evidence(
         + weights.inflected * differ_by_inflection(word, best.word)
         + weights.first * unknown.first
         + weights.name * unknown.name
-        + weights.strange * min(strange, MOST_STRANGE)
+        + weights.strange * min(strange, MAX_STRANGE)
     )
 
 

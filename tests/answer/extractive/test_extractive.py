@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.extractive import MOST_SENTENCES, Extractive
+from ragstone.answer.extractive.extractive import MAX_SENTENCES, Extractive
 from ragstone.answer.extractive.units import LIST_ITEMS, LONGEST, AnswerUnit
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Instructions
@@ -188,7 +188,7 @@ async def test_whatever_is_said_stands_in_the_passage_that_it_cites(
     pieces = await answer(question, *passages)
     assert pieces[-1].finish in ("stop", "refused")
     said = [piece.text for piece in pieces[:-1]]
-    assert len(said) <= MOST_SENTENCES * (LIST_ITEMS + 1)
+    assert len(said) <= MAX_SENTENCES * (LIST_ITEMS + 1)
     for piece in said:
         [number] = citation_numbers(piece)
         source = " ".join(neutralize_markers(texts[number - 1]).split())

@@ -64,7 +64,7 @@ PASSAGES = 10
 PASSAGE_CHARS = 20_000
 """Characters of a passage that are read."""
 
-MOST_SENTENCES = 3
+MAX_SENTENCES = 3
 
 ALSO = 0.05
 """Another unit is said too if it holds the answer with this probability by the best one's, in case
@@ -338,7 +338,7 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
     before = _previous_unit(first, ranking.passages, ranking.units)
-    most = min(MOST_SENTENCES - (before is not None), sentences or MOST_SENTENCES)
+    most = min(MAX_SENTENCES - (before is not None), sentences or MAX_SENTENCES)
     for candidate in best[1:]:
         if len(chosen) == most or candidate.score < first.score + math.log(ALSO):
             break

@@ -14,7 +14,7 @@ from ragstone.core.document import LEAD_ENDS
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
 
-LEAST_ITEMS = 2
+MIN_ITEMS = 2
 """Items that make a list."""
 
 BETWEEN = ("paragraph", "quote", "admonition", "code")
@@ -65,7 +65,7 @@ def _find_list(sentence: RankedUnit, own: Sequence[RankedUnit], several: bool) -
     if not items or not (several or candidate_text(sentence).endswith(LEAD_ENDS)):
         return None
     torn = not sentence.passage.text[items[-1].end :].strip()
-    if len(items) < LEAST_ITEMS and not torn:
+    if len(items) < MIN_ITEMS and not torn:
         return None
     return AnswerUnit(items[0].start, items[0].end, items, "list")
 

@@ -32,7 +32,7 @@ OF_PART = 0.5
 """The share of COLUMN where the column is of a part that the question does not name, as in "2017
 Other acquisitions"."""
 
-LEAST_CELLS = 2
+MIN_CELLS = 2
 """Cells of a row."""
 
 _NOTES = re.compile(r"\([^()]{0,40}\)")
@@ -43,7 +43,7 @@ _NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 def record(row: str, header: str) -> str:
     """Return a row whose cells stand side by side below a header, as one that names its columns."""
     cells, names = (item.strip("| ").split(" | ") for item in (row, header))
-    if len(cells) < LEAST_CELLS or len(cells) != len(names):
+    if len(cells) < MIN_CELLS or len(cells) != len(names):
         return row
     return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
 

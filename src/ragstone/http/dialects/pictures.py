@@ -28,7 +28,7 @@ def image_type(data: bytes) -> str | None:
 MOST = 8
 """Images of one question."""
 
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 """Bytes of one image; SERVER__MAX_REQUEST_MB bounds them all."""
 
 _URL = re.compile("(data|https?):", re.IGNORECASE)
@@ -54,8 +54,8 @@ def of_urls(given: Sequence[str]) -> tuple[Picture, ...]:
 
 def picture(data: bytes) -> Picture:
     """Return one image from its bytes; raises InputError and TooLarge."""
-    if len(data) > MOST_BYTES:
-        raise TooLarge(f"An image is larger than {MOST_BYTES // 1_000_000} MB; make it smaller.")
+    if len(data) > MAX_BYTES:
+        raise TooLarge(f"An image is larger than {MAX_BYTES // 1_000_000} MB; make it smaller.")
     media_type = image_type(data)
     if media_type is None:
         raise InputError("Not a valid image: send PNG, JPEG, GIF or WebP.")

@@ -41,7 +41,7 @@ from ragstone.ingest.formats.recognised import Outlook, build_lines, page_block
 from ragstone.ingest.formats.recognition import (
     CHOSEN,
     DPI,
-    MOST_SIDE,
+    MAX_SIDE,
     UNREAD,
     Recognition,
     recognise_text,
@@ -409,7 +409,7 @@ def _picture(document: Any, index: int) -> tuple[Any, float]:
     """Return a page as pixels, and how many points each is long."""
     with _PDFIUM:
         page = document[index]
-        scale = min(DPI / _POINTS, MOST_SIDE / max(*page.get_size(), 1.0))
+        scale = min(DPI / _POINTS, MAX_SIDE / max(*page.get_size(), 1.0))
         bitmap = page.render(scale=scale)  # What is filled in is seen too.
         pixels = bitmap.to_numpy().copy()
         bitmap.close()

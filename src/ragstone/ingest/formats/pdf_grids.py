@@ -21,8 +21,8 @@ from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
 from ragstone.ingest.formats.tables import (
     are_names,
     find_sideways,
+    has_label_colons,
     is_banner,
-    is_form,
     name_columns,
     row_line,
 )
@@ -396,7 +396,11 @@ def _head(
     spans = {number: [text for text in texts if text.top == number] for number in numbers}
     if bold[0] and not all(bold):
         count = bold.index(False)
-    elif not are_names(table[0]) or is_form(table) or _is_form(table, spans[numbers[0]], texts):
+    elif (
+        not are_names(table[0])
+        or has_label_colons(table)
+        or _has_bold_label(table, spans[numbers[0]], texts)
+    ):
         return 0
     else:
         count = 1
@@ -413,7 +417,7 @@ def _head(
     return count if count < len(table) and count <= _HEAD_ROWS else 0
 
 
-def _is_form(
+def _has_bold_label(
     table: Sequence[Sequence[str]], first: Sequence[_Span], texts: dict[_Span, list[PageLine]]
 ) -> bool:
     """Tell whether there are two columns, and the first row's label is bold, its value not."""

@@ -13,7 +13,7 @@ from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import check_pixels, flatten_on_white, open_picture, redraw
 from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
 from ragstone.ingest.formats.recognised import build_lines, page_block
-from ragstone.ingest.formats.recognition import CHOSEN, MOST_SIDE, Recognition, recognise_text
+from ragstone.ingest.formats.recognition import CHOSEN, MAX_SIDE, Recognition, recognise_text
 from ragstone.ingest.formats.types import Format, Surroundings
 
 _POINTS = 72.0
@@ -86,9 +86,9 @@ def _pixels(image: Any) -> tuple[Any, float]:
     from PIL import ImageOps
 
     resolution, longest = _resolution(image), max(image.size)
-    image.draft("RGB", (MOST_SIDE, MOST_SIDE))  # A large JPEG is unpacked at a half or less.
+    image.draft("RGB", (MAX_SIDE, MAX_SIDE))  # A large JPEG is unpacked at a half or less.
     shown = flatten_on_white(ImageOps.exif_transpose(image))
-    shown.thumbnail((MOST_SIDE, MOST_SIDE))
+    shown.thumbnail((MAX_SIDE, MAX_SIDE))
     shrunk = longest / max(shown.size)
     pixels = numpy.ascontiguousarray(numpy.asarray(shown)[:, :, ::-1])
     return pixels, shrunk * _POINTS / resolution

@@ -25,7 +25,7 @@ _SAME_ROW = 0.5
 _TOUCH = 0.3
 """A gap of fewer type sizes is one between words."""
 
-_MOST_SKEW = 20.0
+_MAX_SKEW = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
         (_angle(item.corners) - turn + 180) % 360 - 180 for item in level[: len(level) // 2 + 1]
     ]
     skew = statistics.median(offs)
-    return turn, turn + (skew if abs(skew) <= _MOST_SKEW else 0.0)
+    return turn, turn + (skew if abs(skew) <= _MAX_SKEW else 0.0)
 
 
 def _run(stretch: Stretch, view: Outlook) -> TextRun:

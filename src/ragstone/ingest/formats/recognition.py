@@ -19,7 +19,7 @@ UNREAD = "pages_unread"
 PICTURES_UNREAD = "pictures_unread"
 """In a document's metadata: pictures inside of it, of which the same is true."""
 
-MOST_SIDE = 2400
+MAX_SIDE = 2400
 """Pixels of the longer side that are looked at: an A4 page at 200 dpi has 2,339."""
 
 DPI = 200
@@ -84,7 +84,7 @@ class Recognizer(Protocol):
 
     def read(self, pixels: Any) -> list[Stretch]:
         """Return the text in a picture, an array of rows of blue, green and red from 0 to 255,
-        whose longer side has at most MOST_SIDE pixels."""
+        whose longer side has at most MAX_SIDE pixels."""
         ...
 
 

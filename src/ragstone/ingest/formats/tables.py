@@ -375,7 +375,7 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
         return 0
     if _is_group(rows[0]) and len(rows) > 2 and are_names(rows[1]):
         return 2
-    if not are_names(rows[0]) or is_form(rows):
+    if not are_names(rows[0]) or has_label_colons(rows):
         return 0
     named = [cell for cell in rows[0] if cell]
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
@@ -392,7 +392,7 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
     return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
 
 
-def is_form(rows: Sequence[Sequence[str]]) -> bool:
+def has_label_colons(rows: Sequence[Sequence[str]]) -> bool:
     """Tell whether each row is a label with a colon and its value, the first one too."""
     return all(row[0].endswith((":", "：")) for row in rows[:_MIN_LABELS])
 

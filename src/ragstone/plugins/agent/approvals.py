@@ -19,7 +19,7 @@ from ragstone.store.sql.tables import waiting_approvals as table
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """Calls that wait at a time; further ones are declined."""
 
 _Key = tuple[str, str, str]
@@ -35,7 +35,7 @@ class WaitingApprovals:
         self, principal: Principal, id: str, seconds: float, ask: Callable[[], Awaitable[None]]
     ) -> bool | None:
         key = _key(principal, id)
-        if len(self._waiting) >= MOST_WAITING or key in self._waiting:
+        if len(self._waiting) >= MAX_WAITING or key in self._waiting:
             return None
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting[key] = decided

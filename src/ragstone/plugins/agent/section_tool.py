@@ -14,7 +14,7 @@ from ragstone.ports import find_collection
 from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.searching import visible
 
-MOST_CHUNKS = 3_000
+MAX_CHUNKS = 3_000
 """Chunks of a document that are read; of a larger one, pages can be."""
 
 NAMED = 40
@@ -107,7 +107,7 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
         if pages:
             parts.append(Range("page", *pages))
         where = And(tuple(parts))
-        if await adapters.index.count(collection, where) > MOST_CHUNKS:
+        if await adapters.index.count(collection, where) > MAX_CHUNKS:
             raise InputError("The document is very long. Ask for some of its pages.")
         async for batch in adapters.index.scan(collection, where):
             found += batch

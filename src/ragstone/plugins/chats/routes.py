@@ -34,8 +34,8 @@ Object = dict[str, Any]
 INTENTS = {"follow_up": "followup", "summary": "summarize", "thanks": "gratitude"}
 """V5's names of kinds of messages. Other small talk has our names, the rest is a question."""
 
-MOST_FILES = 100
-MOST_METADATA = 100_000
+MAX_FILES = 100
+MAX_METADATA = 100_000
 
 ChatId = Annotated[
     str,
@@ -118,9 +118,9 @@ def router(parts: DialectParts) -> APIRouter:
         chat_id: ChatId,
         request: Request,
         caller: Who,
-        files: Annotated[list[UploadFile], File(min_length=1, max_length=MOST_FILES)],
+        files: Annotated[list[UploadFile], File(min_length=1, max_length=MAX_FILES)],
         metadata: Annotated[
-            str, Form(max_length=MOST_METADATA, description="A JSON object: of every file.")
+            str, Form(max_length=MAX_METADATA, description="A JSON object: of every file.")
         ] = "",
     ) -> Response:
         """Index files for this chat; one that cannot be read spoils no other. A file of the same

@@ -34,7 +34,7 @@ and where a model says which speak of a topic."""
 LONGEST_QUOTE = 600
 """Characters of a row that is quoted."""
 
-MOST_ROWS = 200
+MAX_ROWS = 200
 """Counted rows that the answer names besides those that it quotes."""
 
 LOOKED_AT = 10
@@ -198,7 +198,7 @@ def _build_computed(said: str, found: CountedComments) -> Computed:
         tables,
         documents[0] if len(documents) == 1 else "",
         ("tone", "path", "row"),
-        tuple((item.tone, item.path, _quote(item.row)) for item in own[:MOST_ROWS]),
+        tuple((item.tone, item.path, _quote(item.row)) for item in own[:MAX_ROWS]),
         len(own),
     )
 

@@ -27,13 +27,13 @@ from ragstone.ports import Adapters, ChunkIndex, Embedder, Vectors, in_bulk
 
 log = logging.getLogger(__name__)
 
-MOST_TABLES = 200
+MAX_TABLES = 200
 """Documents with tables that are looked at."""
 
-MOST_CHUNKS = 3_000
+MAX_CHUNKS = 3_000
 """Chunks of a document; larger ones are left out."""
 
-MOST_COMMENTS = 20_000
+MAX_COMMENTS = 20_000
 """Comments that are counted for one question."""
 
 KEPT_COMMENTS = 50_000
@@ -82,19 +82,19 @@ class LocalCommentReader:
         left out."""
         where = And((where, OWN_TEXT))
         tables = And((where, eq("kind", "table")))
-        counts = await self._index.facet(collection, "revision", tables, MOST_TABLES + 1)
+        counts = await self._index.facet(collection, "revision", tables, MAX_TABLES + 1)
         left_out = []
-        if len(counts) > MOST_TABLES:
-            left_out.append(f"of more than {MOST_TABLES} documents with tables the others")
+        if len(counts) > MAX_TABLES:
+            left_out.append(f"of more than {MAX_TABLES} documents with tables the others")
         found: list[Key] = []
         total = 0
-        for revision in sorted(sorted(counts, key=lambda item: -counts[item])[:MOST_TABLES]):
+        for revision in sorted(sorted(counts, key=lambda item: -counts[item])[:MAX_TABLES]):
             key = (collection.id, collection.build, revision)
             held, why = await self._table(collection, where, key, counts[revision])
             if held is None:
                 left_out.append(why)
-            elif total + len(held.comments) > MOST_COMMENTS:
-                left_out.append(f"{revision}: more than {MOST_COMMENTS:,} comments in all")
+            elif total + len(held.comments) > MAX_COMMENTS:
+                left_out.append(f"{revision}: more than {MAX_COMMENTS:,} comments in all")
             elif held.comments:
                 total += len(held.comments)
                 found.append(key)
@@ -137,8 +137,8 @@ class LocalCommentReader:
         if held is not None and held.chunks == chunks:
             self._held.move_to_end(key)
             return held, ""
-        if chunks > MOST_CHUNKS:
-            return None, f"{key[2]}: more than {MOST_CHUNKS:,} chunks"
+        if chunks > MAX_CHUNKS:
+            return None, f"{key[2]}: more than {MAX_CHUNKS:,} chunks"
         own = And((where, eq("revision", key[2])))
         read = [item async for batch in self._index.scan(collection, own) for item in batch]
         read.sort(key=lambda item: item.chunk_index)

@@ -16,11 +16,11 @@ from ragstone.language.words import word_lists
 from ragstone.plugins.comments.comments import CustomerComment, Tone
 from ragstone.retrieve.typed_table import Column, TypedRow, TypedTable, read_tables
 
-LEAST_WORDS, MANY_WORDS = 3, 6
+MIN_WORDS, MANY_WORDS = 3, 6
 """Words that a comment has on average where the column is called so, and where only a rating says
 that it is one."""
 
-MOST_VALUES = 50
+MAX_VALUES = 50
 """Distinct values of a column that tells kinds of comments apart."""
 
 LONGEST_VALUE = 80
@@ -110,7 +110,7 @@ def comment_columns(table: TypedTable, rows: Sequence[TypedRow]) -> CommentColum
             continue
         words = sum(map(_length, cells)) / max(1, len(cells))
         named = _is_called(column, "comment")
-        judged = named and words >= LEAST_WORDS and (rating >= 0 or day >= 0)
+        judged = named and words >= MIN_WORDS and (rating >= 0 or day >= 0)
         if (judged or (rating >= 0 and words >= MANY_WORDS)) and (named, words) > best:
             best, comment = (named, words), at
     if comment < 0:
@@ -151,5 +151,5 @@ def _is_called(column: Column, name: str) -> bool:
 def _tells_apart(cells: Sequence[str | None]) -> bool:
     filled = [cell for cell in cells if cell]
     values = set(filled)
-    few = 1 < len(values) <= MOST_VALUES and 2 * len(values) <= len(filled)
+    few = 1 < len(values) <= MAX_VALUES and 2 * len(values) <= len(filled)
     return few and max(map(len, values)) <= LONGEST_VALUE

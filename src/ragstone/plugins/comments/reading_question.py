@@ -10,7 +10,7 @@ from functools import cache
 from ragstone.language.words import STOPWORDS, word_lists
 from ragstone.plugins.comments.comments import CommentQuery, CustomerComment, Tone
 
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 """Characters of a question that may ask this; a longer one is about something else."""
 
 _SPACED = r"0-9A-Za-z\u00c0-\u02af\u0370-\u05ff"
@@ -70,7 +70,7 @@ _ABOUT = re.compile(r"\b(?:about|on|mention\w*|über|zu|zum|zur)\b|关于|提到
 def asks_of_comments(question: str) -> bool:
     """Tell whether a question's words say that it is about what customers say."""
     text = _normal(question)
-    if len(text) > MOST_CHARACTERS or not _has(text, "asks", "count", "themes"):
+    if len(text) > MAX_CHARACTERS or not _has(text, "asks", "count", "themes"):
         return False
     if _has(text, "speaker") and _has(text, *_ASKED["speaker"]):
         return True

@@ -14,7 +14,7 @@ from ragstone.ports import Vectors
 LEAST = 3
 """Comments of a theme; fewer are named by no theme."""
 
-MOST_THEMES = 12
+MAX_THEMES = 12
 ROUNDS = 30
 NAMED_BY = 3
 """Words of a theme's name at most."""
@@ -40,7 +40,7 @@ def find_themes(
     spread = vectors - vectors.mean(axis=0)
     lengths = np.linalg.norm(spread, axis=1, keepdims=True)
     spread = spread / np.maximum(lengths, 1e-9)
-    most = max(2, min(MOST_THEMES, round((len(comments) / 2) ** 0.5)))
+    most = max(2, min(MAX_THEMES, round((len(comments) / 2) ** 0.5)))
     groups, centres = _cluster(spread, most)
     known = _spell_words(topic)
     texts = [

@@ -53,7 +53,7 @@ RUN, CREDENTIAL, REACH = "run", "credential", "reach"
 """Where a job's request names its run, the credential that it counts for, and the names of the
 collections that this one reaches."""
 
-MOST_IN_REPORT = 500
+MAX_IN_REPORT = 500
 """Wrong answers that a report shows with how they came about."""
 
 
@@ -207,7 +207,7 @@ class LocalEvaluation:
         run = await self.run(principal, id)
         before = await self.run(principal, earlier) if earlier else None
         changed = await self.changes(principal, id, earlier) if earlier else []
-        wrong = await self._store.outcomes(id, wrong=True, limit=MOST_IN_REPORT)
+        wrong = await self._store.outcomes(id, wrong=True, limit=MAX_IN_REPORT)
         history = await self.runs(principal, run.set_id)
         return reporting.page(run, await self._readable(principal, wrong), before, changed, history)
 

@@ -33,7 +33,7 @@ EVERYWHERE = 0.1
 
 FREQUENT = 40
 
-MOST_ENTITIES, MOST_PASSAGES = 20, 50
+MAX_ENTITIES, MAX_PASSAGES = 20, 50
 """Entities and passages of a theme that are kept, those that tell most of it."""
 
 IN_TITLE = 3
@@ -135,8 +135,8 @@ def _theme(
         hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=12).hexdigest(),
         audience,
         ", ".join(names[key] for key in entities[:IN_TITLE]),
-        tuple(EntityCount(key, names[key], counts[key]) for key in entities[:MOST_ENTITIES]),
-        tuple(passages[:MOST_PASSAGES]),
+        tuple(EntityCount(key, names[key], counts[key]) for key in entities[:MAX_ENTITIES]),
+        tuple(passages[:MAX_PASSAGES]),
         tuple(sorted({revision for revision, _ in weights})),
     )
 

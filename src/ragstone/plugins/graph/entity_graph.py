@@ -39,10 +39,10 @@ from ragstone.store.sql.database import Database
 LONGEST_NAME = 6
 """Words of a name in a question, and, of scripts without spaces, half its characters."""
 
-MOST_NAMES = 400
+MAX_NAMES = 400
 """Runs of words of a question that are looked up."""
 
-MOST_ASKED = 16
+MAX_ASKED = 16
 """Entities that a question begins at."""
 
 OF_ASKED = 100
@@ -51,10 +51,10 @@ OF_ASKED = 100
 OF_OTHERS = 40
 """Chunks of an entity up to which it leads on: what most chunks name leads everywhere."""
 
-MOST_CHUNKS = 200
+MAX_CHUNKS = 200
 """Chunks of the first hop, and again as many of the second."""
 
-MOST_ENTITIES = 150
+MAX_ENTITIES = 150
 """Entities that the first hop leads on to."""
 
 FOUND = 10
@@ -66,7 +66,7 @@ ALIKE = 0.86
 NEAR = 500
 """Names with the same first letters that are compared with it."""
 
-MOST_THEMES = 2_000
+MAX_THEMES = 2_000
 """Themes that a question is compared with, those of the most passages."""
 
 BEST_THEMES = 5
@@ -102,7 +102,7 @@ class LocalEntityGraph:
         asked: list[str] = []
         for query in queries:
             asked += await self.find_linked(collection, readers, query)
-        asked = list(dict.fromkeys(asked))[:MOST_ASKED]
+        asked = list(dict.fromkeys(asked))[:MAX_ASKED]
         begins = dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:FOUND])
         named = await self._find_mentions(collection, readers, asked, OF_ASKED)
         first = [item for some in named.values() for item in some]
@@ -129,9 +129,9 @@ class LocalEntityGraph:
         found: Mapping[str, float],
         limit: int,
     ) -> list[RelatedChunk]:
-        themes = await self.themes.readable(collection, readers, MOST_THEMES)
+        themes = await self.themes.readable(collection, readers, MAX_THEMES)
         best = await asyncio.to_thread(_best_themes, themes, queries, found)
-        ranked = _of_themes(best)[:MOST_CHUNKS]
+        ranked = _of_themes(best)[:MAX_CHUNKS]
         fetched = await self._index.fetch(collection, [item.chunk_id for item in ranked])
         inside = await asyncio.to_thread(_keep_matching, where, fetched.values())
         ids = {chunk.chunk_id for chunk in inside.values()}
@@ -150,7 +150,7 @@ class LocalEntityGraph:
         for name in await asyncio.to_thread(_proper, text):
             if not any(name in key or key in name for key in asked):
                 asked += await self._alike(collection, readers, name)
-        return list(dict.fromkeys(asked))[:MOST_ASKED]
+        return list(dict.fromkeys(asked))[:MAX_ASKED]
 
     async def _alike(self, collection: Collection, readers: Several[str], name: str) -> list[str]:
         """Return the entity whose key is most like one that nothing has."""
@@ -163,7 +163,7 @@ class LocalEntityGraph:
         """Return the mentions of these entities, and of those that chunks say are the same."""
         found = await self.mentions.of_entities(collection, readers, entities, limit)
         same = {item.same for some in found.values() for item in some if item.same}
-        if more := sorted(same - found.keys())[:MOST_ASKED]:
+        if more := sorted(same - found.keys())[:MAX_ASKED]:
             found |= await self.mentions.of_entities(collection, readers, more, limit)
         return found
 
@@ -177,11 +177,11 @@ class LocalEntityGraph:
     ) -> dict[Place, Chunk]:
         """Return the chunks of mentions, and those that were found, as far as they are inside
         `where`: those first in which most is named."""
-        weights: dict[str, int] = dict.fromkeys(begins, len(begins) + MOST_ASKED)
+        weights: dict[str, int] = dict.fromkeys(begins, len(begins) + MAX_ASKED)
         for mention in mentions:
             if (mention.revision, mention.chunk_index) not in known:
                 weights[mention.chunk_id] = weights.get(mention.chunk_id, 0) + 1
-        ids = sorted(weights, key=lambda id: (-weights[id], id))[:MOST_CHUNKS]
+        ids = sorted(weights, key=lambda id: (-weights[id], id))[:MAX_CHUNKS]
         fetched = await self._index.fetch(collection, ids)
         return await asyncio.to_thread(_keep_matching, where, fetched.values())
 
@@ -220,7 +220,7 @@ def _onward(inside: Sequence[EntityMention], named: Several[str]) -> list[str]:
     for mention in inside:
         if mention.entity not in named:
             chunks[mention.entity] = chunks.get(mention.entity, 0) + 1
-    return sorted(chunks, key=lambda key: (-chunks[key], -len(key), key))[:MOST_ENTITIES]
+    return sorted(chunks, key=lambda key: (-chunks[key], -len(key), key))[:MAX_ENTITIES]
 
 
 def _count_relations(
@@ -310,7 +310,7 @@ class _Run:
 def _runs(text: str) -> list[_Run]:
     """Return all that may be a name in a question, longer ones first."""
     runs = sorted(_all_runs(text), key=lambda run: (run.start - run.end, run.start))
-    return runs[:MOST_NAMES]
+    return runs[:MAX_NAMES]
 
 
 def _all_runs(text: str) -> Iterator[_Run]:

@@ -11,7 +11,7 @@ ALIKE = 0.93
 SHORTEST = 9
 """Characters of names that are compared: in shorter ones a letter makes another name."""
 
-MOST_IN_BLOCK = 60
+MAX_IN_BLOCK = 60
 """Names with the same beginnings of their words that are compared with each other."""
 
 _DIGITS = re.compile(r"\d+")
@@ -40,7 +40,7 @@ def alike_pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         if len(key) >= SHORTEST:
             blocks.setdefault(tuple(word[:2] for word in key.split()), []).append(key)
     for block in blocks.values():
-        if len(block) > MOST_IN_BLOCK:
+        if len(block) > MAX_IN_BLOCK:
             continue
         for number, item in enumerate(block):
             yield from ((item, other) for other in block[number + 1 :] if alike(item, other))

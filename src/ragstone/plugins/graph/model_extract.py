@@ -28,10 +28,10 @@ from ragstone.plugins.graph.extract import UNREAD_KINDS
 RECIPE = "1"
 """Raised when chunks are read otherwise, so that they are read anew."""
 
-MOST_ENTITIES = 20
+MAX_ENTITIES = 20
 """Entities of one passage, and as many relations."""
 
-MOST_OTHER_NAMES = 4
+MAX_OTHER_NAMES = 4
 
 LONGEST_NAME = 80
 
@@ -41,7 +41,7 @@ LONGEST_RELATION = 120
 SHOWN = 4_000
 """Characters of a passage that the model reads."""
 
-MOST_REPLY = 60_000
+MAX_REPLY = 60_000
 """Characters of a reply that are looked at."""
 
 _ONE = re.compile(r"\{\s*\"passage\"")
@@ -86,7 +86,7 @@ def format_passages(chunks: Sequence[Chunk]) -> str:
 def parse_reply(said: str, chunks: Sequence[Chunk], rules: str) -> list[Taken]:
     """Return what a reply says of each chunk that was shown. Of a reply that was cut off, what is
     whole is taken; where nothing is, the reading is broken."""
-    found = _by_passage(said[:MOST_REPLY], len(chunks))
+    found = _by_passage(said[:MAX_REPLY], len(chunks))
     return [
         _parse_entry(found.get(number), chunk, cache_key(rules, chunk))
         for number, chunk in enumerate(chunks, 1)
@@ -175,18 +175,18 @@ def _parse_entry(value: Mapping[str, Any] | None, chunk: Chunk, key: str) -> Tak
 def _entities(values: Sequence[Any], text: str) -> tuple[list[ReadEntity], int]:
     """Return the entities whose names stand in the text, and how many do not or are too many."""
     found: dict[str, ReadEntity] = {}
-    refused = max(0, len(values) - 5 * MOST_ENTITIES)
-    for value in values[: 5 * MOST_ENTITIES]:
+    refused = max(0, len(values) - 5 * MAX_ENTITIES)
+    for value in values[: 5 * MAX_ENTITIES]:
         value = {"name": value} if isinstance(value, str) else value
         name = _name(value.get("name"), text) if isinstance(value, dict) else ""
-        if not name or len(found) >= MOST_ENTITIES:
+        if not name or len(found) >= MAX_ENTITIES:
             refused += 1
             continue
         also = value.get("also")
         others = [_name(item, text) for item in also[:20]] if isinstance(also, list) else []
         key = entity_key(name)
         names = {entity_key(item): item for item in others if item and entity_key(item) != key}
-        found.setdefault(key, ReadEntity(name, tuple(names.values())[:MOST_OTHER_NAMES]))
+        found.setdefault(key, ReadEntity(name, tuple(names.values())[:MAX_OTHER_NAMES]))
     return list(found.values()), refused
 
 
@@ -195,12 +195,12 @@ def _relations(values: Any, named: set[str]) -> tuple[list[ReadRelation], int]:
     if not isinstance(values, list):
         return [], 0
     found: list[ReadRelation] = []
-    refused = max(0, len(values) - 5 * MOST_ENTITIES)
-    for value in values[: 5 * MOST_ENTITIES]:
+    refused = max(0, len(values) - 5 * MAX_ENTITIES)
+    for value in values[: 5 * MAX_ENTITIES]:
         ends = value if isinstance(value, dict) else {}
         here, there, said = (_line(ends.get(name)) for name in ("from", "to", "relation"))
         known = {entity_key(here), entity_key(there)} <= named
-        if not (here and there and said and known) or len(found) >= MOST_ENTITIES:
+        if not (here and there and said and known) or len(found) >= MAX_ENTITIES:
             refused += 1
             continue
         found.append(ReadRelation(here, there, said[:LONGEST_RELATION]))

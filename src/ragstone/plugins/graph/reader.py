@@ -49,7 +49,7 @@ PAUSE = 0.001
 IN_A_ROW = 32
 """Chunks that are read before a thread lets others go on."""
 
-MOST_MENTIONS = 500_000
+MAX_MENTIONS = 500_000
 """Mentions of an audience's documents up to which themes are made of them: communities of so many
 take minutes, and 500 MB."""
 
@@ -170,7 +170,7 @@ class GraphReader:
         self, collection: Collection, audience: str, revisions: Sequence[str]
     ) -> list[EntityTheme]:
         mentions, relations = await self._mentions.of_revisions(collection, revisions)
-        if len(mentions) > MOST_MENTIONS:
+        if len(mentions) > MAX_MENTIONS:
             log.warning(
                 "Collection %r has no themes of documents for %s: they name too much.",
                 *(collection.name, audience),

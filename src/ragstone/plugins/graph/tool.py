@@ -20,7 +20,7 @@ from ragstone.retrieve.searching import visible
 LONGEST = 200
 """Characters of a name."""
 
-MOST_PLACES = 200
+MAX_PLACES = 200
 """Passages of a name that are looked at."""
 
 PASSAGES = 5
@@ -77,9 +77,9 @@ async def _of_name(
     """Return where a name stands, what is named with it and how that relates."""
     mentions, readers = graph.mentions, context.turn.ask.principal.names
     keys = list(await graph.find_linked(collection, readers, name))[:1]
-    found = await mentions.of_entities(collection, readers, keys, MOST_PLACES)
+    found = await mentions.of_entities(collection, readers, keys, MAX_PLACES)
     same = {item.same for some in found.values() for item in some if item.same}
-    found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
+    found |= await mentions.of_entities(collection, readers, same, MAX_PLACES)
     own = [item for some in found.values() for item in some]
     chunks = await _chunks(collection, where, [item.chunk_id for item in own], context)
     own = [item for item in own if item.chunk_id in chunks]
@@ -104,7 +104,7 @@ async def _of_theme(
 ) -> ToolFinding:
     """Return the themes that a question belongs to, and the best passages of these."""
     readers = context.turn.ask.principal.names
-    found = await graph.find_themed(collection, readers, where, [theme], {}, MOST_PLACES)
+    found = await graph.find_themed(collection, readers, where, [theme], {}, MAX_PLACES)
     titles = list(dict.fromkeys(item.path[0] for item in found))[:THEMES]
     if not titles:
         return ToolFinding(NOTHING, f"{theme!r}: no theme")

@@ -12,7 +12,7 @@ from ragstone.ingest.formats.recognition import Corners, Stretch
 CONFIDENCE = 0.6
 """How sure the recognition of a line has to be, from 0 to 1; others are left out."""
 
-_MOST_RATIO = 4.0
+_MAX_RATIO = 4.0
 """Longer pictures are padded: small ones are enlarged until their shorter side is known well."""
 
 _PARAMS = {
@@ -108,8 +108,8 @@ def _pad_picture(pixels: Any) -> Any:
     import cv2
 
     height, width = pixels.shape[:2]
-    below = max(0, math.ceil(width / _MOST_RATIO) - height)
-    beside = max(0, math.ceil(height / _MOST_RATIO) - width)
+    below = max(0, math.ceil(width / _MAX_RATIO) - height)
+    beside = max(0, math.ceil(height / _MAX_RATIO) - width)
     if not (below or beside):
         return pixels
     return cv2.copyMakeBorder(

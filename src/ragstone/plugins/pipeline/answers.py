@@ -13,7 +13,7 @@ from ragstone.http.streaming import Transcript, token
 from ragstone.retrieve.penalties import score_share
 from ragstone.service import wire
 
-SNIPPET_CHARS = 200
+PREVIEW_CHARS = 200
 
 
 def rag_response(turn: Turn) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _source(source: Source) -> dict[str, Any]:
         "document_name": source.filename,
         "chunk_id": source.chunk_id,
         "page_number": source.page,
-        "snippet": source.content[:SNIPPET_CHARS],
+        "snippet": source.content[:PREVIEW_CHARS],
         "relevance_score": round(score_share(source) * relevance, 6),
         "similarity_score": similarity,
         **describe_pictures(source),

@@ -32,7 +32,7 @@ EVENTS = frozenset(
 )
 EVENT_SECONDS = 300
 """How old a signed event may be."""
-MOST_SEEN = 100_000
+MAX_SEEN = 100_000
 LONGEST_TYPE = 200
 _UID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
@@ -193,7 +193,7 @@ class SignedEvents:
         self._seen = {item: until for item, until in self._seen.items() if until >= now}
         if signature in self._seen:
             raise Unauthorized("The event was taken already; a replay is refused.")
-        if len(self._seen) >= MOST_SEEN:
+        if len(self._seen) >= MAX_SEEN:
             raise Unavailable("Too many events at once. Send it again later.", self._seconds)
         self._seen[signature] = at + self._seconds
 

@@ -23,11 +23,11 @@ from ragstone.plugins.plone.settings import PloneSettings
 OWN = "ragstone:"
 """How the groups of the connectors begin, which no visitor is in."""
 
-MOST_GROUPS = 1000
+MAX_GROUPS = 1000
 
 _T = TypeVar("_T", bound="_Signed")
 _Name = Annotated[Text, Field(min_length=1, max_length=255)]
-_Names = Annotated[list[_Name], Field(max_length=MOST_GROUPS)]
+_Names = Annotated[list[_Name], Field(max_length=MAX_GROUPS)]
 
 
 class _Signed(BaseModel):

@@ -29,7 +29,7 @@ from ragstone.understand.route import DEMANDING
 
 Object = dict[str, Any]
 
-SNIPPET_CHARS = 2000
+CONTEXT_CHARS = 2000
 
 QUERY_TYPES: Mapping[str, str] = {
     "comparison": "COMPARISON",
@@ -206,7 +206,7 @@ def _source(source: Source) -> Object:
     return {
         "id": source.document_id,
         "title": source.title,
-        "content": source.content[:SNIPPET_CHARS],
+        "content": source.content[:CONTEXT_CHARS],
         "score": source.score,
         "source": source.path,
         "citation_id": f"[{source.number}]",

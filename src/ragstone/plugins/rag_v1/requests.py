@@ -39,7 +39,7 @@ GENERATE_TOKENS = 1000
 """Longest answer of /generate, in tokens, unless the operator sets one; that of /query is the
 profile's."""
 
-MOST_QUERIES = 50
+MAX_QUERIES = 50
 
 
 def _valid_query(text: str) -> str:
@@ -177,7 +177,7 @@ class BatchRequest(_How):
     """The body of POST /api/v1/rag/batch: texts, or bodies of /generate; what is set beside them
     holds for those that do not say otherwise."""
 
-    queries: list[Any] = Field(min_length=1, max_length=MOST_QUERIES)
+    queries: list[Any] = Field(min_length=1, max_length=MAX_QUERIES)
 
     def request(self, query: Any) -> RagRequest:
         """Return one of them; raises pydantic's ValidationError."""

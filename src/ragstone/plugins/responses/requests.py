@@ -27,7 +27,7 @@ UNKEPT = "0" * 32
 """What stands in the id of a response for a conversation that cannot be continued by it: one id
 for all of them would join what belongs to different people."""
 
-MOST_FILTERS, DEEPEST = 100, 10
+MAX_FILTERS, DEEPEST = 100, 10
 
 _TEXTS = ("input_text", "output_text", "text", "refusal")
 _UNSAID = ("reasoning", "file_search_call")
@@ -213,8 +213,8 @@ def condition(given: Any, depth: int = 0) -> Filter:
         raise InputError("filters must be comparisons, or and and or of them.")
     kind, parts = given.get("type"), given.get("filters")
     if kind in ("and", "or"):
-        if not isinstance(parts, list) or len(parts) > MOST_FILTERS:
-            raise InputError(f"filters: {kind} needs a list of at most {MOST_FILTERS} filters.")
+        if not isinstance(parts, list) or len(parts) > MAX_FILTERS:
+            raise InputError(f"filters: {kind} needs a list of at most {MAX_FILTERS} filters.")
         made = tuple(condition(part, depth + 1) for part in parts)
         return And(made) if kind == "and" else Or(made)
     key, value = given.get("key"), given.get("value")
@@ -225,7 +225,7 @@ def condition(given: Any, depth: int = 0) -> Filter:
 
 def _comparison(kind: str, field: str, value: Any) -> Filter:
     if kind in ("in", "nin"):
-        values = value if isinstance(value, list) and len(value) <= MOST_FILTERS else None
+        values = value if isinstance(value, list) and len(value) <= MAX_FILTERS else None
         if values is None or not all(isinstance(item, str | int | float | bool) for item in values):
             raise InputError(f"filters: {kind} needs a list of texts or numbers.")
         found = AnyOf(field, tuple(values))

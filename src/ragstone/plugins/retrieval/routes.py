@@ -23,15 +23,15 @@ from ragstone.service import Service
 Query = Annotated[Text, Field(min_length=1, max_length=20_000)]
 Value = str | int | float | bool
 Values = Annotated[list[Value], Field(max_length=MAX_CONDITIONS)]
-MOST_FILTERS, LONGEST_NAME, LONGEST_VALUE = 100, 255, 4096
+MAX_FILTERS, LONGEST_NAME, LONGEST_VALUE = 100, 255, 4096
 
 
 def _check_size(given: Any) -> Any:
     """Return the filters as given; raises ValueError for more than can be compared soon."""
     if not isinstance(given, dict):
         return given
-    if len(given) > MOST_FILTERS:
-        raise ValueError(f"at most {MOST_FILTERS} names")
+    if len(given) > MAX_FILTERS:
+        raise ValueError(f"at most {MAX_FILTERS} names")
     for name, value in given.items():
         values = value if isinstance(value, list) else [value]
         if len(values) > MAX_CONDITIONS:

@@ -33,7 +33,7 @@ MIN_OPERATION = 0.05
 MIN_ASKED = 0.5
 """The likelihood of all operations together from which tables are looked at."""
 
-LEAST_NOTHING = 1e-4
+MIN_NOTHING = 1e-4
 """Likelihoods of no operation below this count as this."""
 
 MIN_LIKELIHOOD = 0.6
@@ -130,4 +130,4 @@ def choose_candidate(question: str, tables: Sequence[Sequence[NumberCell]]) -> C
 
 def nothing_numbers(operations: Mapping[Operation, float]) -> Floats:
     """Return what it is read from that nothing is computed."""
-    return np.array([np.log(max(LEAST_NOTHING, 1 - sum(operations.values()))), 1.0])
+    return np.array([np.log(max(MIN_NOTHING, 1 - sum(operations.values()))), 1.0])

@@ -8,7 +8,7 @@ from ragstone.language.quantities import COMMA_DECIMAL
 from ragstone.plugins.tables.cells import CellComputation
 from ragstone.plugins.tables.computation import DECIMALS, ComputedRows, compute
 from ragstone.plugins.tables.table_question import Condition, TableQuestion
-from ragstone.retrieve.typed_table import MOST_DECIMALS
+from ragstone.retrieve.typed_table import MAX_DECIMALS
 
 SHOWN = 10
 """Rows that are shown at most, and groups that are named."""
@@ -159,7 +159,7 @@ def describe_computation(item: CellComputation, language: str) -> str:
     """Return the sentence that states what was computed of some cells, with the formula."""
     form = _COMPUTATIONS.get(language, _COMPUTATIONS["en"])[item.operation]
     scale = max(max(0, -int(cell.value.as_tuple().exponent)) for cell in item.cells)
-    scale = min(scale, MOST_DECIMALS)
+    scale = min(scale, MAX_DECIMALS)
     places = {"change": scale, "sum": scale, "most": scale, "least": scale}.get(item.operation, 2)
     numbers = [_figure(cell.value, scale, language) for cell in item.cells]
     numbers = [f"({n})" if c.value < 0 else n for n, c in zip(numbers, item.cells, strict=True)]
@@ -198,7 +198,7 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
     texts = _TEXTS.get(language, _TEXTS["en"])
     count = len(found.rows)
     scale = next((c.scale for c in asked.table.columns if c.name == asked.measure), 0)
-    exact = scale if scale >= 0 else MOST_DECIMALS
+    exact = scale if scale >= 0 else MAX_DECIMALS
     places = 2 if asked.operation == "share" else exact
     if asked.operation in ("average", "difference") and asked.measure:
         places = DECIMALS

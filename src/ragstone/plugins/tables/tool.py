@@ -23,7 +23,7 @@ from ragstone.retrieve.typed_table import TypedTable
 DOCUMENTS, CHUNKS = 5, 3_000
 """Documents whose tables are read, and chunks that one may have."""
 
-MOST_TABLES = 10
+MAX_TABLES = 10
 """Tables that a query sees."""
 
 SHOWN = 50
@@ -128,7 +128,7 @@ async def _tables(
     tables, _ = await readable_tables(found, context.adapters, DOCUMENTS, CHUNKS)
     names = Counter[str]()
     made: list[tuple[TypedTable, QueriedTable, Sequence[Chunk]]] = []
-    for table, chunks in tables[:MOST_TABLES]:
+    for table, chunks in tables[:MAX_TABLES]:
         names[table.name] += 1
         count = names[table.name]
         named = replace(table, name=f"{table.name}_of_{count}") if count > 1 else table

@@ -43,7 +43,7 @@ CONNECT_SECONDS = 5.0
 LIST_SECONDS = 60.0
 """For how long a list of tools is not asked for again."""
 
-MOST_TOOLS = 64
+MAX_TOOLS = 64
 """Tools of a gateway that are offered at most: a model is told all of them in each round."""
 
 CLOSING_SECONDS = 2.0
@@ -51,7 +51,7 @@ CLOSING_SECONDS = 2.0
 PAGES = 20
 """Pages of a list of tools that are read at most."""
 
-MOST_BYTES = 32_000_000
+MAX_BYTES = 32_000_000
 """The longest response of a gateway that is read; behind that the connection is closed."""
 
 ORGANISATION_VARIABLE = "MCP_ORG"
@@ -60,7 +60,7 @@ ORGANISATION_VARIABLE = "MCP_ORG"
 WRAPPED = ("result", "results", "documents", "data")
 """Under which name servers put what must be in an object, a list or a text."""
 
-MOST_JSON = 2_000_000
+MAX_JSON = 2_000_000
 """Longest text that is read as JSON."""
 
 NAME_CHARS = 64
@@ -161,9 +161,9 @@ class McpGateway:
             page = await client.list_tools(cursor=cursor)
             found += page.tools
             cursor = page.next_cursor
-            if not cursor or len(found) >= MOST_TOOLS:
+            if not cursor or len(found) >= MAX_TOOLS:
                 break
-        tools = collect_tools(found[:MOST_TOOLS], self._settings.read_only_tools)
+        tools = collect_tools(found[:MAX_TOOLS], self._settings.read_only_tools)
         self._lists = {org: kept for org, kept in self._lists.items() if kept[0] > now}
         self._lists[organisation] = (now + LIST_SECONDS, tools)
         return tools
@@ -273,7 +273,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MOST_BYTES
+        left = MAX_BYTES
         async for some in self._inner:
             left -= len(some)
             if left < 0:
@@ -338,11 +338,11 @@ def read_result(result: CallToolResult, most: int) -> Returned:
     parts = [part for block in result.content if (part := _block_text(block))]
     text = "\n".join(parts)
     data = result.structured_content
-    if data is None and len(text) <= MOST_JSON:
+    if data is None and len(text) <= MAX_JSON:
         rows = [_json(part) for part in parts]
         data = rows if len(rows) > 1 and None not in rows else _json(text)
     data = _unwrap(data)
-    if isinstance(data, str) and len(data) <= MOST_JSON:
+    if isinstance(data, str) and len(data) <= MAX_JSON:
         data = _unwrap(_json(data))
     kept = replace_surrogates(text[: most + 1])[:most]
     return Returned(kept, replace_value_surrogates(data), bool(result.is_error), len(text))

@@ -16,7 +16,7 @@ LIKE_THE_DISLIKED = 0.8
 """The least one at which an answer counts as the bad one again. It is higher: a right answer to the
 same question shares words with a wrong one."""
 
-MOST_FOUND = 10
+MAX_FOUND = 10
 """Passages of a search that are kept of an outcome."""
 DEPTH = 10
 """Documents among which the expected one is looked for."""
@@ -45,7 +45,7 @@ def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Out
         verdicts=tuple(verdict.label for verdict in turn.verdicts),
         found_at=find_rank(question, found),
         found=tuple(
-            passage for place, passage in enumerate(found) if place < MOST_FOUND or passage.cited
+            passage for place, passage in enumerate(found) if place < MAX_FOUND or passage.cited
         ),
         model=answer.model,
         strategy=turn.plan.strategy,

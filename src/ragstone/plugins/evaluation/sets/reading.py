@@ -12,7 +12,7 @@ from ragstone.plugins.evaluation.records import MAX_QUESTIONS, SetQuestion
 
 LONGEST_QUESTION = 20_000
 LONGEST_ANSWER = 100_000
-MOST_EXPECTED = 100
+MAX_EXPECTED = 100
 """Accepted answers, or expected documents, of one question."""
 
 _QUESTION = ("question", "query", "q", "text")
@@ -168,8 +168,8 @@ def _check(question: SetQuestion, number: int) -> None:
         raise InputError(f"Question {number} is empty. Write it, or leave it out.")
     if len(question.question) > LONGEST_QUESTION:
         raise InputError(f"Question {number} has more than {LONGEST_QUESTION:,} characters.")
-    if max(len(question.answers), len(question.sources)) > MOST_EXPECTED:
-        raise InputError(f"Question {number} expects more than {MOST_EXPECTED} things.")
+    if max(len(question.answers), len(question.sources)) > MAX_EXPECTED:
+        raise InputError(f"Question {number} expects more than {MAX_EXPECTED} things.")
     texts = (
         *question.answers,
         *question.sources,

@@ -47,7 +47,7 @@ REASONS: dict[Reason, str] = {
 }
 PLOTTED = ("right", "source_found", "source_cited", "supported", "calibration_error")
 COLOURS = ("#0f766e", "#b45309", "#6d28d9", "#be123c", "#1d4ed8", "#4d7c0f", "#a21caf", "#0e7490")
-MOST_RUNS = 20
+MAX_RUNS = 20
 """Earlier runs that are plotted."""
 
 _STYLE = """
@@ -218,7 +218,7 @@ def _confidences(run: EvaluationRun) -> str:
 
 def _over_runs(history: Sequence[EvaluationRun]) -> str:
     """Return the share that is right, from run to run of the set."""
-    done = [run for run in reversed(history) if run.figures][-MOST_RUNS:]
+    done = [run for run in reversed(history) if run.figures][-MAX_RUNS:]
     if len(done) < 2:
         return ""
     names = list(dict.fromkeys(figure.setting for item in done for figure in item.figures))

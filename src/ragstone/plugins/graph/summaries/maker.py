@@ -33,7 +33,7 @@ from ragstone.language.markers import (
 from ragstone.language.templates import choose_by_language, fill_places, load_shipped
 from ragstone.local.added import EnricherParts
 from ragstone.plugins.graph.summaries.tree import (
-    LEAST_CHUNKS,
+    MIN_CHUNKS,
     excerpt_lines,
     excerpt_text,
     extractive_tree,
@@ -111,7 +111,7 @@ class SummaryMaker:
         documents = {
             revision(document.id, document.version): document
             for document in await self.catalog.documents(collection.tenant, collection.id)
-            if document.version and document.status == "ready" and document.chunks >= LEAST_CHUNKS
+            if document.version and document.status == "ready" and document.chunks >= MIN_CHUNKS
         }
         where = eq("kind", SUMMARY)
         held = await self.index.facet(collection, "revision", where, limit=MAX_REVISIONS)

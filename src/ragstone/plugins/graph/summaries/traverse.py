@@ -18,7 +18,7 @@ from ragstone.language.markers import MAX_NUMBER, neutralize_markers, renumber_m
 from ragstone.language.sentences import Span
 from ragstone.language.tokens import Count, share_budget
 from ragstone.plugins.graph.summaries.tree import (
-    LEAST_CHUNKS,
+    MIN_CHUNKS,
     excerpt_text,
     in_order,
     sentences_of_few,
@@ -141,7 +141,7 @@ async def _trees(
 def _choose_wanted(own: Mapping[int, Chunk], tree: Tree | None) -> _Wanted | None:
     """Return what is wanted of a document; None for a long one without a tree."""
     if tree is None:
-        if len(own) >= LEAST_CHUNKS:
+        if len(own) >= MIN_CHUNKS:
             return None
         said = sentences_of_few(list(own.values()))
         return _Wanted(own, [_Node(0, "", (), said)], True)

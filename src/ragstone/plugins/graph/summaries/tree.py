@@ -20,7 +20,7 @@ from ragstone.plugins.graph.summaries.central import (
 )
 from ragstone.plugins.graph.summaries.runs import MOST, means, runs
 
-LEAST_CHUNKS = MOST + 1
+MIN_CHUNKS = MOST + 1
 """A document of fewer chunks has no tree: one node would be all of it."""
 
 
