@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.preamble import LONGEST, may_be_preamble
+from ragstone.answer.preamble import MAX_OPENING_CHARS, may_be_preamble
 from ragstone.answer.reply import InlineMarkers
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.turn import Passage
@@ -20,7 +20,7 @@ def most_held(text: str) -> int:
     """Characters that may be held back: code until it ends, and an opening until it is known."""
     if "`" in text:
         return LONGEST_SPAN
-    return LONGEST if may_be_preamble(text[: MAX_HELD + 1]) else MAX_HELD
+    return MAX_OPENING_CHARS if may_be_preamble(text[: MAX_HELD + 1]) else MAX_HELD
 
 
 HOME = "https://docs.example.com/guide?x=1"

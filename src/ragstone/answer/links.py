@@ -23,7 +23,7 @@ _ENDS = frozenset(" \t\r\n\f\v<>\"'`|\\^{}[]，。；！？、（）「」")
 _AFTER = ".,;:!?*_"
 """What may follow an address and does not belong to it."""
 
-LONGEST = 2_000
+MAX_ADDRESS_CHARS = 2_000
 """Characters of an address that are kept; a longer one is none of a source."""
 
 _LOADING = (
@@ -90,7 +90,7 @@ class BareAddress:
         end = next((i for i, item in enumerate(text) if item in _ENDS), len(text))
         end = _find_closing_bracket(text[:end], self._open)
         self._open += text.count("(", 0, end) - text.count(")", 0, end)
-        self._text = (self._text + text[:end])[:LONGEST]
+        self._text = (self._text + text[:end])[:MAX_ADDRESS_CHARS]
         if end == len(text) and not final:
             return "", end, False
         bare = self._text.rstrip(_AFTER)
@@ -112,7 +112,7 @@ class Target:
             self._depth += {"(": 1, ")": -1}.get(character, 0)
             if not self._depth or character == "\n":
                 return self._allowed_target(), end + (character == ")"), True
-            self._text = (self._text + character)[:LONGEST]
+            self._text = (self._text + character)[:MAX_ADDRESS_CHARS]
         return (self._allowed_target() if final else ""), len(text), final
 
     def _allowed_target(self) -> str:

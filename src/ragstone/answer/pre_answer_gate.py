@@ -30,7 +30,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"[.!?。！？…:：;)\]|][\"'”’»」』*_]*$")
-LONGEST = 2_000
+MAX_ANSWER_CHARS = 2_000
 """Characters of an answer; a longer text is read like any other passage."""
 
 
@@ -49,7 +49,7 @@ def pairs(text: str) -> list[FaqEntry]:
     made = []
     for unit in found:
         row = FAQ_ROW.fullmatch(text, unit.start, unit.end)
-        if row and len(row["answer"]) <= LONGEST:
+        if row and len(row["answer"]) <= MAX_ANSWER_CHARS:
             made.append(FaqEntry(row["question"], Span(*row.span("answer"))))
         if unit.form != "answer":
             continue
@@ -57,7 +57,9 @@ def pairs(text: str) -> list[FaqEntry]:
         end = next((item for item in starts if item > start), len(text))
         end = start + len(text[start:end].rstrip())
         question = _ASKS.sub("", text[unit.start : unit.end], count=1).rstrip("*_ ")
-        whole = end - start <= LONGEST and (end < len(text.rstrip()) or _ends(text[start:end]))
+        whole = end - start <= MAX_ANSWER_CHARS and (
+            end < len(text.rstrip()) or _ends(text[start:end])
+        )
         if whole and question:
             made.append(FaqEntry(question, Span(start, end)))
     return made

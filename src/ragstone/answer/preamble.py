@@ -2,7 +2,7 @@
 
 import re
 
-LONGEST = 160
+MAX_OPENING_CHARS = 160
 """Characters of an opening that are taken out; so many are held back while it may be one."""
 
 _OPENINGS = (
@@ -65,7 +65,7 @@ def may_be_preamble(text: str) -> bool:
 
 def preamble_end(text: str) -> int:
     """Where the answer begins after an opening at the start of `text`; 0 if there is none."""
-    text = text[:LONGEST]
+    text = text[:MAX_OPENING_CHARS]
     match = _PREAMBLE.match(text) or _ANNOUNCED.match(text)
     if match:
         return match.end()

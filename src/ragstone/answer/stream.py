@@ -18,7 +18,7 @@ from ragstone.answer.links import (
     is_address,
     may_be_address,
 )
-from ragstone.answer.preamble import LONGEST, may_be_preamble, preamble_end
+from ragstone.answer.preamble import MAX_OPENING_CHARS, may_be_preamble, preamble_end
 from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import ends_fence, is_code, span_end
 from ragstone.language.markers import OPENING_BRACKETS, match_marker, may_be_marker
@@ -249,8 +249,8 @@ class AnswerStream:
         window = text[start : start + HELD]
         more = not final and len(window) < HELD
         if not self._begun:
-            opening = text[start : start + LONGEST]
-            return self._skip_preamble(opening, not final and len(opening) < LONGEST)
+            opening = text[start : start + MAX_OPENING_CHARS]
+            return self._skip_preamble(opening, not final and len(opening) < MAX_OPENING_CHARS)
         if self._gap is not None:
             doubled = self._doubled_length(window, more)
             if doubled != 0:

@@ -41,7 +41,7 @@ ANSWER_CHARS = 700
 ANSWER_TOKENS = 300
 MAX_QUERIES = 4
 
-LONGEST = 400
+MAX_REWRITE_CHARS = 400
 LONGER = 3
 """A rewrite may have so many characters, or so many times those of the question."""
 
@@ -71,7 +71,7 @@ def _conversation(question: str, before: Sequence[Exchange]) -> str:
 def faithful(rewrite: str, question: str, context: str) -> bool:
     """Tell whether a rewrite can mean what was asked: not absurdly long, about words that were
     said, and about some of the question's own where it has several."""
-    if len(rewrite) > max(LONGEST, LONGER * len(question)):
+    if len(rewrite) > max(MAX_REWRITE_CHARS, LONGER * len(question)):
         return False
     said = set(content_words(rewrite))
     own = {word for word in words(question) if word not in STOPWORDS}

@@ -35,7 +35,7 @@ from ragstone.ports.jobs import Job
 MAX_COMPARED_CHUNKS = 8_192
 """Chunks of other versions that are looked at for one write."""
 
-NEAR = 256
+MAX_MOVE = 256
 """By how many places a text may have moved in its document."""
 
 
@@ -90,8 +90,8 @@ async def _fetch_near(
     index: ChunkIndex, collection: Collection, sources: Iterable[Document], rows: Sequence[Chunk]
 ) -> Mapping[str, Chunk]:
     """Return the chunks of documents that answer which may have the texts of `rows`."""
-    first = max(0, min(row.chunk_index for row in rows) - NEAR)
-    last = max(row.chunk_index for row in rows) + NEAR
+    first = max(0, min(row.chunk_index for row in rows) - MAX_MOVE)
+    last = max(row.chunk_index for row in rows) + MAX_MOVE
     ids = [
         chunk_id(source.id, source.version, number)
         for source in sources

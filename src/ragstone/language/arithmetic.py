@@ -20,7 +20,7 @@ from decimal import (
 
 from ragstone.core.errors import InputError
 
-LONGEST = 500
+MAX_CHARS = 500
 """Characters of an expression."""
 
 MAX_NODES = 200
@@ -74,8 +74,8 @@ class Calculated:
 
 def calculate(expression: str) -> Calculated:
     """Return the value of an expression; raises InputError for what is none, or is too large."""
-    if not expression.strip() or len(expression) > LONGEST:
-        raise InputError(f"An expression has 1 to {LONGEST} characters.")
+    if not expression.strip() or len(expression) > MAX_CHARS:
+        raise InputError(f"An expression has 1 to {MAX_CHARS} characters.")
     text = expression.strip()
     try:
         tree = ast.parse(text, mode="eval")

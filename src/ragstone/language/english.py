@@ -49,7 +49,7 @@ _CONTRACTIONS = {
 _ENDINGS = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would", "'m": "am"}
 _BRITISH = re.compile(r"(?<=[a-z]{3})is(e|ed|es|ing|ation|ations)$")
 
-LEAST = 4
+MIN_STEM_LETTERS = 4
 """Letters of a word that may have an ending."""
 
 
@@ -73,7 +73,7 @@ def forms(word: str) -> frozenset[str]:
     """
     if word in _irregular():
         return frozenset((word, _irregular()[word]))
-    if not word.isalpha() or not word.isascii() or len(word) < LEAST:
+    if not word.isalpha() or not word.isascii() or len(word) < MIN_STEM_LETTERS:
         return frozenset((word,))
     american = _BRITISH.sub(r"iz\1", word)
     return frozenset((word, american, *_stems(word), *_stems(american)))
@@ -84,7 +84,7 @@ def _stems(word: str) -> Iterator[str]:
         yield word[:-3] + "y"
     elif word.endswith(("ing", "ed")):
         stem = word.removesuffix("ing").removesuffix("ed")
-        if len(stem) >= LEAST - 1 and set(stem) & set("aeiouy"):
+        if len(stem) >= MIN_STEM_LETTERS - 1 and set(stem) & set("aeiouy"):
             yield from (stem, stem + "e")
             if stem[-1] == stem[-2]:
                 yield stem[:-1]

@@ -17,7 +17,7 @@ from ragstone.recipes.setting_table import Setting
 from ragstone.service.settings import SettingLayer, SettingValue
 from ragstone.settings.scope import DIALECT, GLOBAL, TENANT, chain, of_collection, place
 
-MOST = 200
+MAX_CHANGES = 200
 """Settings that may be changed at once."""
 
 _PASSWORD = re.compile(r"(://[^/@\s:]*:)[^/@\s]+@")
@@ -67,8 +67,8 @@ class LocalSettings:
     async def put(self, scope: str, values: Mapping[str, Any], who: str) -> list[SettingValue]:
         read = [setting_table.read(name, value) for name, value in values.items()]
         given = dict(read)
-        if not given or len(given) < len(read) or len(read) > MOST:
-            raise InvalidSetting(f"Name 1 to {MOST} settings, each once.")
+        if not given or len(given) < len(read) or len(read) > MAX_CHANGES:
+            raise InvalidSetting(f"Name 1 to {MAX_CHANGES} settings, each once.")
         for key in given:
             _check_scope(key, scope)
         here = await self._place(*place(scope), make=True)

@@ -34,7 +34,7 @@ ANSWERED = "When was the first machine ready?"
 MAX_SECONDS = 60.0
 """Loading that takes longer is left to the first question."""
 
-MOST = 4
+MAX_COLLECTIONS = 4
 """Collections that are warmed: with more, the first questions would wait."""
 
 
@@ -48,7 +48,7 @@ async def warm(adapters: Adapters, recipe: Recipe | None = None) -> None:
     if not collections:
         return
     await adapters.intents.likeness(ANYTHING)
-    for collection in collections[:MOST]:
+    for collection in collections[:MAX_COLLECTIONS]:
         with contextlib.suppress(RagstoneError):  # A question will be told.
             await adapters.statistics.specificity(collection, ANYTHING)
     with contextlib.suppress(RagstoneError):

@@ -73,7 +73,7 @@ REQUEST = frozenset(
 `llm.max_tokens` are the most that it gets, and the others have the bounds of their setting."""
 
 
-LONGEST = 20_000
+MAX_VALUE_BYTES = 20_000
 """Bytes of a value."""
 
 
@@ -159,8 +159,8 @@ def check_value(key: str, value: Any) -> Any:
         size = len(json.dumps(found, allow_nan=False, ensure_ascii=False).encode())
     except ValueError as error:
         raise InvalidSetting(f"{key} must be a finite number or a text.") from error
-    if size > LONGEST:
-        raise InvalidSetting(f"{key} is too long: it may have {LONGEST:,} bytes.")
+    if size > MAX_VALUE_BYTES:
+        raise InvalidSetting(f"{key} is too long: it may have {MAX_VALUE_BYTES:,} bytes.")
     return found
 
 

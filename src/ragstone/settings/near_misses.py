@@ -23,7 +23,7 @@ from ragstone.settings.names import readable, variable
 
 OWN = "ragstone_"
 OWN_NAMES = ("ragstone_data", "ragstone_config")
-NEAR = 0.85
+MIN_LIKENESS = 0.85
 """The least share that names have in common to be taken for each other."""
 
 
@@ -81,10 +81,11 @@ def _is_refused(name: str) -> bool:
 def _similar(name: str, names: Mapping[str, str] | tuple[str, ...]) -> str:
     """Return the most similar one; with two underscores, both parts must be similar."""
     parts = name.split("__")
-    for near in find_similar(name, names, 3, NEAR):
+    for near in find_similar(name, names, 3, MIN_LIKENESS):
         theirs = near.split("__")
         if len(theirs) == len(parts) and all(
-            similarity(part, other) > NEAR - 0.1 for part, other in zip(parts, theirs, strict=True)
+            similarity(part, other) > MIN_LIKENESS - 0.1
+            for part, other in zip(parts, theirs, strict=True)
         ):
             return near
     return ""

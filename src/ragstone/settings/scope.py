@@ -6,7 +6,7 @@ from ragstone.core.errors import InvalidSetting
 from ragstone.settings.profiles import PROFILES
 
 GLOBAL, DIALECT, TENANT, COLLECTION = "global", "dialect:", "tenant:", "collection:"
-LONGEST = 512
+MAX_SCOPE_CHARS = 512
 """Characters of a scope."""
 
 
@@ -38,9 +38,9 @@ def place(scope: str) -> ScopePlace:
         return ScopePlace()
     if kind == "dialect" and rest in PROFILES:
         return ScopePlace(dialect=rest)
-    if kind == "tenant" and rest and len(rest) <= LONGEST:
+    if kind == "tenant" and rest and len(rest) <= MAX_SCOPE_CHARS:
         return ScopePlace(rest)
-    if kind == "collection" and tenant and slash and collection and len(rest) <= LONGEST:
+    if kind == "collection" and tenant and slash and collection and len(rest) <= MAX_SCOPE_CHARS:
         return ScopePlace(tenant, collection)
     raise InvalidSetting(
         f"{scope[:80]!r} is not a scope: write global, dialect:<name> ({', '.join(PROFILES)}), "

@@ -61,7 +61,7 @@ SAME_LEAD = 0.15
 OTHER_LENGTH = 0.1
 """Taken from that of two phrases of another number of words."""
 
-NEAR = 0.2
+MIN_LIKENESS = 0.2
 """The likeness, 0 for unrelated ones, from which a phrase takes the place of another."""
 
 ASKS = re.compile(
@@ -215,7 +215,7 @@ async def fill_frame(question: str, before: str, language: str, embedder: Embedd
         for score, like in zip(likeness, likes, strict=True)
     ]
     best = likes[scores.index(max(scores))]
-    if max(scores) < NEAR:
+    if max(scores) < MIN_LIKENESS:
         return ""
     return before[: best.start] + part.text + before[best.start + len(best.text) :]
 

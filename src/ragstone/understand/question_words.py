@@ -29,10 +29,10 @@ _SHARE, _ENGLISH_SHARE = 0.5, 1 / 3
 """The share of known words from which a question may be English; the smaller one where the detector
 takes it for English too."""
 
-LEAST = 3
+MIN_WORD_LETTERS = 3
 """Letters of the shortest word that is looked at."""
 
-MOST = 12
+MAX_UNKNOWN_WORDS = 12
 """A question with more unknown words is not misspelt English."""
 
 
@@ -60,12 +60,14 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
         word = written.lower()
         if len(word) < 2 or dictionary.log_frequency(word):
             others += 1
-        elif LEAST <= len(word) <= MAX_LETTERS and (shouted or written[1:].islower()):
+        elif MIN_WORD_LETTERS <= len(word) <= MAX_LETTERS and (shouted or written[1:].islower()):
             first = not text[: match.start()].strip()
             name = written[0].isupper() and not shouted and not first
             end = match.start() + len(written)
             found.append(Unknown(match.start(), end, word, name, first and written[0].isupper()))
-    return found if 0 < len(found) <= MOST and _english(text, others, len(found)) else []
+    return (
+        found if 0 < len(found) <= MAX_UNKNOWN_WORDS and _english(text, others, len(found)) else []
+    )
 
 
 def _english(text: str, known: int, unknown: int) -> bool:
@@ -98,7 +100,7 @@ _VERBAL = ("e", "es", "ed", "ing", "ion", "ions", "or", "ors")
 """What a verb may end in, itself and as a noun: none of these is a usual slip for another."""
 
 _STEM = 5
-_LEAST = 4
+_MIN_PART_LETTERS = 4
 """Letters that a part must have: shorter ones are found in most misspelt words."""
 
 
@@ -106,9 +108,9 @@ def form(word: str, known: Known) -> Form:
     """`microerythrocyte` is a prefix and a known word, `lacemaker` two known words."""
     for prefix in _PREFIXES:
         rest = word.removeprefix(prefix)
-        if rest != word and len(rest) >= _LEAST and known(rest):
+        if rest != word and len(rest) >= _MIN_PART_LETTERS and known(rest):
             return "prefixed"
-    for cut in range(_LEAST, len(word) - _LEAST + 1):
+    for cut in range(_MIN_PART_LETTERS, len(word) - _MIN_PART_LETTERS + 1):
         if known(word[:cut]) and known(word[cut:]):
             return "compound"
     return ""

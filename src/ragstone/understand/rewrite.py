@@ -29,7 +29,7 @@ LINE_TOKENS = 200
 PASSAGE_TOKENS = 300
 """Most tokens of an answer."""
 
-LONGEST = 400
+MAX_QUERY_CHARS = 400
 """Characters of a query; a longer line is not a query."""
 
 SHORTEST_PASSAGE = 20
@@ -87,7 +87,7 @@ async def terms(
     ]
     short = [item for item in dict.fromkeys(found) if item and len(item.split()) <= 5]
     query = " ".join(short[:MAX_TERMS])
-    return ([query[:LONGEST]] if query else []), said.usage
+    return ([query[:MAX_QUERY_CHARS]] if query else []), said.usage
 
 
 def _question_block(question: str) -> str:
@@ -100,7 +100,7 @@ def _usable(found: Sequence[str], question: str) -> list[str]:
     return [
         text
         for text in found
-        if 1 < len(text) <= LONGEST
+        if 1 < len(text) <= MAX_QUERY_CHARS
         and text.casefold().strip(" ?？.") != same
         and text[0] not in "{[<"
     ]

@@ -53,7 +53,7 @@ SEEN, UNSEEN = 1.5, -0.5
 WELL_KNOWN = 5.5
 """The frequency from which a word may be a part of others."""
 
-MOST = 12
+MAX_CANDIDATES = 12
 """Candidates of the dictionary that are looked up in the collection."""
 
 MAX_STRANGE = 3
@@ -110,7 +110,7 @@ def _likeliest_words(word: str, dictionary: Dictionary) -> tuple[SpellingCandida
     """Return the likeliest words of the dictionary."""
     words, letters, frequency = dictionary.candidates(word)
     cost = costs(word, letters)
-    order = np.argsort(COST * cost - frequency, kind="stable")[:MOST]
+    order = np.argsort(COST * cost - frequency, kind="stable")[:MAX_CANDIDATES]
     return tuple(SpellingCandidate(words[i], float(frequency[i]), float(cost[i])) for i in order)
 
 

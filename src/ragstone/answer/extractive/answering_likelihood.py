@@ -27,7 +27,7 @@ SUREST = 2.0
 """Log-odds of the sureness above which it tells no more: passages that are of what is asked may
 answer or not."""
 
-LEAST = 1e-4
+MIN_SHARE = 1e-4
 """Shares nearer to 0 or 1 than this count as this."""
 
 ROW_UNCOVERED = -8.0
@@ -93,8 +93,8 @@ def evidence(
     odds = np.exp(scores - scores.max())
     mine = np.array([(id(unit.passage), unit.place) in taken for unit in best])
     found = {
-        "sureness": min(SUREST, log_odds(sure, LEAST)),
-        "share": log_odds(float(odds[mine].sum() / odds.sum()), LEAST),
+        "sureness": min(SUREST, log_odds(sure, MIN_SHARE)),
+        "share": log_odds(float(odds[mine].sum() / odds.sum()), MIN_SHARE),
     }
     read = [unit.reading.odds for unit in chosen if unit.reading]
     return found | ({"read": max(read)} if read else {})

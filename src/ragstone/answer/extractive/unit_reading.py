@@ -29,7 +29,7 @@ CLEAR_YES, CLEAR_NO = 0.75, 0.85
 """How likely, at the mean, a passage supports the one word and contradicts the other, from which it
 is said. The reader takes what a passage does not say for a no too readily."""
 
-LEAST = 0.005
+MIN_PROBABILITY = 0.005
 """Probabilities nearer to 0 or 1 than this count as this."""
 
 PART, ALONE, PLACE = 0.6, 0.4, 0.5
@@ -86,7 +86,7 @@ async def _read_alone(
         if not all(reading.readable for reading in readings):
             return list(best)
         for unit, reading in zip(sentences, readings, strict=True):
-            odds[_key(unit)] = log_odds(reading.answers, LEAST)
+            odds[_key(unit)] = log_odds(reading.answers, MIN_PROBABILITY)
     least = min(odds.values(), default=0.0)
     read = [replace(unit, score=unit.score + ALONE * odds.get(_key(unit), least)) for unit in best]
     return sorted(read, key=lambda item: -item.score)
@@ -170,11 +170,11 @@ def _with_reading(
     unit: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading]
 ) -> RankedUnit:
     """Return what nobody read counts as what answers least."""
-    odds = log_odds(min(reading.answers for reading in readings), LEAST)
+    odds = log_odds(min(reading.answers for reading in readings), MIN_PROBABILITY)
     placed = False
     for read, reading in zip(parts, readings, strict=True):
         if read.holds(unit):
-            odds = max(odds, log_odds(reading.answers, LEAST))
+            odds = max(odds, log_odds(reading.answers, MIN_PROBABILITY))
             placed = placed or _meets(unit, read, reading)
     score = unit.score + PART * odds + PLACE * placed
     asked = unit.asked and odds > 0

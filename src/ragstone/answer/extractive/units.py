@@ -20,7 +20,7 @@ LED: frozenset[Form] = frozenset({"sentence", "list"})
 UNANSWERING: frozenset[Form] = frozenset({"heading", "fragment"})
 """Forms that no answer is made of where there is another."""
 
-LONGEST = 1000
+MAX_SENTENCE_CHARS = 1000
 """Characters of a sentence in an answer; a longer one is divided."""
 
 LIST_ITEMS, LIST_CHARS = 20, 2000
@@ -205,11 +205,11 @@ def _find_introduced(text: str, pieces: Sequence[Excerpt], place: int) -> list[E
 
 
 def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return spans of at most LONGEST characters, divided where a clause or a word ends."""
+    """Divide spans of over MAX_SENTENCE_CHARS where a clause or a word ends."""
     pieces: list[Span] = []
     for span in spans:
         start = span.start
-        while span.end - start > LONGEST:
+        while span.end - start > MAX_SENTENCE_CHARS:
             end = _break(text, start)
             pieces.append(Span(start, end))
             start = end + len(text[end : span.end]) - len(text[end : span.end].lstrip())
@@ -219,9 +219,9 @@ def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _break(text: str, start: int) -> int:
-    """Where a piece that begins at `start` ends: behind a mark or a word, no more than LONGEST."""
-    half = start + LONGEST // 2
-    window = text[half : start + LONGEST]
+    """Find where a piece from `start` on ends: behind a mark or a word, at most MAX_SENTENCE_CHARS."""
+    half = start + MAX_SENTENCE_CHARS // 2
+    window = text[half : start + MAX_SENTENCE_CHARS]
     marks = [m.end() for m in _BREAK.finditer(window) if not m.group().isspace()]
     gaps = [m.start() for m in _BREAK.finditer(window) if m.group().isspace()]
     return half + (marks or gaps or [len(window)])[-1]

@@ -35,7 +35,7 @@ from ragstone.verify.sufficiency import PassageSentence, find_disagreement, same
 MAX_COMPARED = 10
 """The best units of which sections are compared."""
 
-LEAST = 0.01
+MIN_LIKELIHOOD = 0.01
 """How likely a unit answers, by the best one's likelihood, to be said beside it."""
 
 _DISAGREE = {
@@ -97,7 +97,7 @@ async def find_values_apart(
     """Find what other documents say of the same thing as the best unit, and otherwise; None where
     nothing does, or where it is of something else."""
     first = best[0]
-    least = first.score + math.log(LEAST)
+    least = first.score + math.log(MIN_LIKELIHOOD)
     others = {first.passage.hit.chunk.document_id: first}
     for unit in best[1:]:
         if unit.score >= least and _says_otherwise(first, unit):
@@ -157,7 +157,7 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     mine, theirs = first - second, second - first
     if not (mine and theirs) or all(says_all(_unit_text(best[0]), own) for own in (mine, theirs)):
         return None
-    least = best[0].score + math.log(LEAST)
+    least = best[0].score + math.log(MIN_LIKELIHOOD)
     likely = [item for item in best if item.score >= least and item.unit.form not in UNANSWERING]
     # "Valid from 2021" names the side; what is compared may stand in the sentence behind it.
     common = content_word_set(question) - mine - theirs

@@ -25,7 +25,7 @@ def image_type(data: bytes) -> str | None:
     return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
 
 
-MOST = 8
+MAX_IMAGES = 8
 """Images of one question."""
 
 MAX_BYTES = 10_000_000
@@ -40,8 +40,8 @@ def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
 
     Their type is what their bytes say, whatever the client says.
     """
-    if len(given) > MOST:
-        raise InputError(f"{len(given)} images are too many; send at most {MOST}.")
+    if len(given) > MAX_IMAGES:
+        raise InputError(f"{len(given)} images are too many; send at most {MAX_IMAGES}.")
     return tuple(_decode_picture(text) for text in given)
 
 

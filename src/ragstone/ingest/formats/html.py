@@ -41,7 +41,7 @@ from ragstone.language.words import UNSPACED
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = {"ul", "ol", "menu", "dir"}
-_ENOUGH = 0.25
+_MIN_SHARE = 0.25
 """Below this share of the page's visible text, the main part has been missed."""
 _LANGUAGE = re.compile(r"(?:^|[\s:])(?:language|lang|highlight|brush|sourceCode)[-:]\s*([\w+#.-]+)")
 _NO_LANGUAGES = {"default", "text", "none", "plaintext", "txt", "nohighlight", "source", "plain"}
@@ -179,7 +179,7 @@ def _main_blocks(tree: Any) -> tuple[list[Block], int]:
     visible = list(_blocks(tree, _TOP))
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")
     # A `main` that holds only a title, or an article beside the real one, is not the page.
-    enough = max(_ENOUGH * _size(visible), 1)
+    enough = max(_MIN_SHARE * _size(visible), 1)
     main = list(_blocks(marked[0], _TOP)) if len(marked) == 1 else []
     if _size(main) < enough:
         main = _find_main_text(visible, tree)

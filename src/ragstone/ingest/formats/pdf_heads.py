@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_layout import NEAR, Cell, Row, TableRow
+from ragstone.ingest.formats.pdf_layout import MAX_EDGE_GAP, Cell, Row, TableRow
 from ragstone.ingest.formats.pdf_lines import join_boxes, share_column
 
 _ALIGNED = 4.0
@@ -111,16 +111,20 @@ def is_over_columns(row: Row, left: float, right: float, middle: float) -> bool:
     if row.has_figures or row.has_leaders:
         return False
     # Figures that end where their name does may all be narrower than that.
-    over = [cell for cell in row.cells if left + NEAR < cell.box.right and cell.box.left <= right]
+    over = [
+        cell
+        for cell in row.cells
+        if left + MAX_EDGE_GAP < cell.box.right and cell.box.left <= right
+    ]
     if not over or any(len(cell.text) > 60 for cell in row.cells):
         return False
     if len(row.cells) == 1:
         cell = row.cells[0]
         off = abs(cell.center - (left + right) / 2)
-        if abs(cell.center - middle) < NEAR and off > 2 * NEAR:
+        if abs(cell.center - middle) < MAX_EDGE_GAP and off > 2 * MAX_EDGE_GAP:
             # A title stands over the middle of the page, not of the columns.
             return False
-        above = cell.center >= left - NEAR and cell.box.left >= left - _OVERHANG
+        above = cell.center >= left - MAX_EDGE_GAP and cell.box.left >= left - _OVERHANG
         return (above or off < 12) and len(cell.text.split()) <= 9
     return len(over) >= len(row.cells) - 1
 

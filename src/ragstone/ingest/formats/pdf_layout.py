@@ -161,7 +161,7 @@ _SLIVER = 7.0
 _MAX_BRIDGES = 40
 """So many cells may lie over the gap between two columns."""
 
-NEAR = 3.0
+MAX_EDGE_GAP = 3.0
 """Points by which the edges of cells in one column may differ: they are set, not drawn."""
 
 

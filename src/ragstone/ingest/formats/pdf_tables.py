@@ -17,7 +17,7 @@ from ragstone.ingest.formats.pdf_heads import (
     read_names,
 )
 from ragstone.ingest.formats.pdf_layout import (
-    NEAR,
+    MAX_EDGE_GAP,
     Cell,
     Row,
     TableRow,
@@ -153,7 +153,7 @@ def _values_left(row: Row) -> float:
 def _fits(row: Row, left: float) -> bool:
     """Tell whether a row without figures can stand between rows of a table whose figures start
     here: a label, or a short head over some columns, but no line of prose."""
-    if row.box.right <= left + NEAR:
+    if row.box.right <= left + MAX_EDGE_GAP:
         return True
     if len(row.cells) > 1:
         return all(len(cell.text) <= 60 for cell in row.cells[1:])
@@ -225,7 +225,7 @@ def _is_too_close(above: Row, row: Row) -> bool:
 
 
 def _is_label(row: Row, left: float) -> bool:
-    return len(row.cells) == 1 and row.box.right <= left + NEAR
+    return len(row.cells) == 1 and row.box.right <= left + MAX_EDGE_GAP
 
 
 @dataclass(slots=True)
@@ -313,7 +313,7 @@ def _separate_labels(
         place
         for place, row in enumerate(head)
         if len(row.cells) > 1
-        and row.cells[0].box.right <= columns[1][0] + NEAR
+        and row.cells[0].box.right <= columns[1][0] + MAX_EDGE_GAP
         and not is_period_row(row)
         and not UNIT.fullmatch(row.cells[0].text)
     ]
@@ -418,7 +418,7 @@ def _continues(before: _Record, record: _Record, tight: float) -> bool:
     begun = record.label[:1].islower() or bool(_DANGLING.search(before.label))
     begun = begun or record.baseline - before.baseline < tight
     if before.figures and not record.values:
-        return begun and record.indent >= before.indent - NEAR
+        return begun and record.indent >= before.indent - MAX_EDGE_GAP
     return begun
 
 
@@ -451,7 +451,7 @@ class _Groups:
 
     def enter(self, record: _Record) -> None:
         indent = record.indent if record.indent < self._base + _MIDDLE else self._base
-        keep = indent - NEAR
+        keep = indent - MAX_EDGE_GAP
         self._open = [item for item in self._open if item[0] < keep]
         self._open.append((indent, record.label.rstrip(": ")))
         self._fresh = True
@@ -460,9 +460,9 @@ class _Groups:
         if not record.label:
             return [text for _, text in self._open]
         if self._fresh and self._open:
-            self._indents = record.indent > self._open[-1][0] + NEAR
+            self._indents = record.indent > self._open[-1][0] + MAX_EDGE_GAP
             self._fresh = False
-        keep = record.indent + (-NEAR if self._indents else NEAR)
+        keep = record.indent + (-MAX_EDGE_GAP if self._indents else MAX_EDGE_GAP)
         self._open = [item for item in self._open if item[0] < keep]
         found = [text for _, text in self._open]
         # In a flat table nothing but its total shows where a group ends.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_layout import NEAR, Cell, Row, TableRow, build_rows
+from ragstone.ingest.formats.pdf_layout import MAX_EDGE_GAP, Cell, Row, TableRow, build_rows
 from ragstone.ingest.formats.pdf_lines import PageLine, join_boxes
 from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
@@ -97,12 +97,12 @@ def _stretch(rows: Sequence[Row], start: int) -> tuple[int, list[float]]:
 
 def _column(cell: Cell, edges: Sequence[float]) -> int | None:
     place = min(range(len(edges)), key=lambda i: abs(edges[i] - cell.box.left))
-    return place if abs(edges[place] - cell.box.left) <= NEAR else None
+    return place if abs(edges[place] - cell.box.left) <= MAX_EDGE_GAP else None
 
 
 def _crosses(cell: Cell, edges: Sequence[float], size: float) -> bool:
     """Tell whether a cell reaches the next column or almost does."""
-    after = [edge for edge in edges if edge > cell.box.left + NEAR]
+    after = [edge for edge in edges if edge > cell.box.left + MAX_EDGE_GAP]
     return bool(after) and cell.box.right > after[0] - _CLEAR * size
 
 
@@ -110,7 +110,7 @@ def _table(
     above: Row | None, rows: Sequence[Row], edges: Sequence[float], rules: Rules
 ) -> Table | None:
     # What follows in the first column alone is the text below the table.
-    while len(rows[-1].cells) == 1 and rows[-1].cells[0].box.left < edges[1] - NEAR:
+    while len(rows[-1].cells) == 1 and rows[-1].cells[0].box.left < edges[1] - MAX_EDGE_GAP:
         rows = rows[:-1]
     columns: list[list[Cell]] = [[] for _ in edges]
     for row in rows:
@@ -152,7 +152,7 @@ def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
     """Return the rows, those that only go on with cells above as a part of them. Where gaps part
     them, a label may stand beside any line of its row."""
     steps = [below.baseline - row.baseline for row, below in pairwise(rows)]
-    begins = [row.cells[0].box.left < edges[1] - NEAR for row in rows]
+    begins = [row.cells[0].box.left < edges[1] - MAX_EDGE_GAP for row in rows]
     wide = [step > _TIGHT * row.size for step, row in zip(steps, rows[1:], strict=True)]
     starts = [0, *(place + 1 for place, apart in enumerate(wide) if apart)]
     labels = [sum(begins[item:end]) for item, end in pairwise([*starts, len(rows)])]
@@ -203,7 +203,7 @@ def _is_head(row: Row, below: Row, rules: Rules) -> bool:
     between = row.box.bottom - 1, below.box.top + 1
     lined = any(
         between[0] - row.size / 2 <= rule.at <= between[1]
-        and rule.start <= row.box.left + NEAR
+        and rule.start <= row.box.left + MAX_EDGE_GAP
         and rule.end >= row.cells[-1].box.left
         for rule in rules.across
     )

@@ -11,7 +11,7 @@ from ragstone.language.words import STOPWORDS, is_paired, stem
 from ragstone.plugins.comments.comments import CustomerComment
 from ragstone.ports import Vectors
 
-LEAST = 3
+MIN_COMMENTS = 3
 """Comments of a theme; fewer are named by no theme."""
 
 MAX_THEMES = 12
@@ -35,7 +35,7 @@ def find_themes(
 ) -> list[Theme]:
     """Return the themes of comments, the most frequent first; the same for the same comments in the
     same order. The words of a `topic` that all speak of name none."""
-    if len(comments) < 2 * LEAST:
+    if len(comments) < 2 * MIN_COMMENTS:
         return []
     spread = vectors - vectors.mean(axis=0)
     lengths = np.linalg.norm(spread, axis=1, keepdims=True)
@@ -51,7 +51,7 @@ def find_themes(
     found = []
     for number, centre in enumerate(centres):
         places = np.flatnonzero(groups == number)
-        if len(places) < LEAST:
+        if len(places) < MIN_COMMENTS:
             continue
         name = _name([texts[at] for at in places], everywhere, len(texts))
         nearest = places[np.argsort(-(spread[places] @ centre), kind="stable")]

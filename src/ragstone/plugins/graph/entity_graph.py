@@ -63,7 +63,7 @@ FOUND = 10
 ALIKE = 0.86
 """Share of characters in common from which a name that nothing has is taken for one that is."""
 
-NEAR = 500
+MAX_SIMILAR_NAMES = 500
 """Names with the same first letters that are compared with it."""
 
 MAX_THEMES = 2_000
@@ -154,7 +154,7 @@ class LocalEntityGraph:
 
     async def _alike(self, collection: Collection, readers: Several[str], name: str) -> list[str]:
         """Return the entity whose key is most like one that nothing has."""
-        near = await self.mentions.like(collection, readers, name[:2], NEAR)
+        near = await self.mentions.like(collection, readers, name[:2], MAX_SIMILAR_NAMES)
         return await asyncio.to_thread(find_similar, name, near, 1, ALIKE)
 
     async def _find_mentions(

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from ragstone.language.unicode import strip_accents
 from ragstone.language.words import word_lists
 
-LONGEST = 80
+MAX_KEY_CHARS = 80
 """Characters of a key; a longer text is not a name."""
 
 _APART = re.compile(r"[^\w&+#.]+|_+|(?<!\w)\.|\.(?!\w)")
@@ -36,7 +36,7 @@ def entity_key(name: str) -> str:
     while len(words) > 1 and words[-1].replace(".", "") in _words("legal"):
         words = words[:-1]
     key = " ".join(words)
-    return key if len(key) <= LONGEST and any(letter.isalpha() for letter in key) else ""
+    return key if len(key) <= MAX_KEY_CHARS and any(letter.isalpha() for letter in key) else ""
 
 
 def normalise_for_names(text: str) -> str:

@@ -27,7 +27,7 @@ from ragstone.plugins.graph.entity_key import entity_key
 READING = "1"
 """The number of these rules: chunks that were read by others are read again."""
 
-MOST = 40
+MAX_CHUNK_ENTITIES = 40
 """Entities of one chunk."""
 
 LONGEST_TEXT = 20_000
@@ -99,7 +99,7 @@ class EntityRecognizer(Protocol):
 def extract_mentions(
     chunk: Chunk, recognizer: EntityRecognizer | None = None
 ) -> list[EntityMention]:
-    """Return what a chunk names, each entity once, at most `MOST`. In its languages the
+    """Return what a chunk names, each entity once, at most MAX_CHUNK_ENTITIES. In its languages the
     `recognizer` says what names are, instead of their capitals."""
     if chunk.kind in UNREAD_KINDS:
         return []
@@ -184,7 +184,7 @@ class _Found:
         order = sorted(
             self._counts, key=lambda key: (_RANK[self._kinds[key]], -self._counts[key], key)
         )
-        kept = set(order[:MOST])
+        kept = set(order[:MAX_CHUNK_ENTITIES])
         return [
             EntityMention(
                 self._chunk.revision,
@@ -195,7 +195,7 @@ class _Found:
                 self._counts[key],
                 self._same.get(key, "") if self._same.get(key, "") in kept else "",
             )
-            for key in order[:MOST]
+            for key in order[:MAX_CHUNK_ENTITIES]
         ]
 
 

@@ -8,7 +8,7 @@ from ragstone.language.similar_names import similarity
 ALIKE = 0.93
 """Share of characters in common."""
 
-SHORTEST = 9
+MIN_CHARS = 9
 """Characters of names that are compared: in shorter ones a letter makes another name."""
 
 MAX_IN_BLOCK = 60
@@ -22,7 +22,7 @@ def alike(one: str, other: str) -> bool:
     the same numbers, and nearly the same letters. Names of two words that differ in more than one
     of them are two names."""
     here, there = one.split(), other.split()
-    if min(len(one), len(other)) < SHORTEST or len(here) != len(there):
+    if min(len(one), len(other)) < MIN_CHARS or len(here) != len(there):
         return False
     if _DIGITS.findall(one) != _DIGITS.findall(other) or one.isupper() or other.isupper():
         return False
@@ -37,7 +37,7 @@ def alike_pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the pairs of keys that are spellings of one name, each once, in order."""
     blocks: dict[tuple[str, ...], list[str]] = {}
     for key in sorted(set(keys)):
-        if len(key) >= SHORTEST:
+        if len(key) >= MIN_CHARS:
             blocks.setdefault(tuple(word[:2] for word in key.split()), []).append(key)
     for block in blocks.values():
         if len(block) > MAX_IN_BLOCK:

@@ -17,7 +17,7 @@ from ragstone.ports import find_collection
 from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.searching import visible
 
-LONGEST = 200
+MAX_NAME_CHARS = 200
 """Characters of a name."""
 
 MAX_PLACES = 200
@@ -57,8 +57,8 @@ class GraphTool:
         name, theme = text_argument(arguments, "name", ""), text_argument(arguments, "theme", "")
         if bool(name) == bool(theme):
             raise InputError("Give either a name or a theme.")
-        if len(name) > LONGEST:
-            raise InputError(f"A name has at most {LONGEST} characters.")
+        if len(name) > MAX_NAME_CHARS:
+            raise InputError(f"A name has at most {MAX_NAME_CHARS} characters.")
         adapters, ask = context.adapters, context.turn.ask
         collection = await find_collection(adapters.catalog, ask)
         if collection is None or adapters.graph is None:

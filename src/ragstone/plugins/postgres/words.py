@@ -15,7 +15,7 @@ from ragstone.language.words import inverse_document_frequency
 from ragstone.plugins.postgres import table as rows
 from ragstone.plugins.postgres.connection import Connection
 from ragstone.plugins.postgres.filter import Sql
-from ragstone.plugins.postgres.impacts import FUNCTION, LONGEST, Impact, Impacts
+from ragstone.plugins.postgres.impacts import FUNCTION, MAX_WORDS, Impact, Impacts
 from ragstone.plugins.postgres.table import ChunkTable
 
 EVERY_CHUNK = -1
@@ -84,7 +84,7 @@ async def search(
     found = None
     if every > FEW * budget and sum(held[word] for word in weighed) > LARGE:
         found = await questioning.heaviest(impact, budget, has_terms)
-    elif len(weighed) <= LONGEST:
+    elif len(weighed) <= MAX_WORDS:
         found = await questioning.search_by_impact(impact)
     if found is not None:
         return found

@@ -17,7 +17,7 @@ MAX_SPAN, MAX_NUMBER_SPAN = 3, 4
 
 FIRST_YEAR, LAST_YEAR = 1000, 2100
 MAX_DAY = 31
-NEAR = 2
+MAX_GAP_WORDS = 2
 """Words between a month and its day or year."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -164,7 +164,7 @@ def _find_dates(
     """Return the dates that are a month with a day and a year near it."""
     found = []
     for place, month in months:
-        near = [n for n in numbers if min(abs(p - place) for p in n.places) <= NEAR + 1]
+        near = [n for n in numbers if min(abs(p - place) for p in n.places) <= MAX_GAP_WORDS + 1]
         days = [
             number
             for number in near

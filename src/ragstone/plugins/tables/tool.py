@@ -13,7 +13,7 @@ from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import nowhere
 from ragstone.language.markers import sentences_with_citations
 from ragstone.plugins.tables.ask_tables import LOOKED_AT, Tables, has_table, readable_tables
-from ragstone.plugins.tables.asked_model import LONGEST, describe_table
+from ragstone.plugins.tables.asked_model import MAX_QUERY_CHARS, describe_table
 from ragstone.plugins.tables.computation import number_rows
 from ragstone.plugins.tables.queries import QueriedTable, QueryResult
 from ragstone.plugins.tables.sandbox import own_sandbox
@@ -57,8 +57,8 @@ class TablesTool:
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
         question, sql = text_argument(arguments, "question"), text_argument(arguments, "sql", "")
-        if len(sql) > LONGEST:
-            raise InputError(f"A query has at most {LONGEST:,} characters.")
+        if len(sql) > MAX_QUERY_CHARS:
+            raise InputError(f"A query has at most {MAX_QUERY_CHARS:,} characters.")
         if sql and own_sandbox(context.adapters) is None:
             raise InputError(NO_SQL)
         found = await context.search(context.turn, question)

@@ -18,7 +18,7 @@ from ragstone.language.words import STOPWORDS, words
 PROSE = frozenset({"paragraph", "item", "quote", "admonition"})
 """Blocks whose sentences say something by themselves."""
 
-LONGEST = 400
+MAX_SENTENCE_CHARS = 400
 """Characters of a sentence; a longer one is taken where a chunk has no other."""
 
 PART_OF_LONG = 0.5
@@ -78,7 +78,7 @@ def _candidates(chunk: Chunk, rarity: Weights) -> Iterator[Candidate]:
             end = start + len(said.rstrip())
             start += len(said) - len(said.lstrip())
             if known:
-                worth = 1.0 if len(line) <= LONGEST else PART_OF_LONG
+                worth = 1.0 if len(line) <= MAX_SENTENCE_CHARS else PART_OF_LONG
                 yield Candidate(TellingSentence(chunk.chunk_index, start, end), known, worth)
 
 

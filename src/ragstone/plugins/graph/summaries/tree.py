@@ -18,9 +18,9 @@ from ragstone.plugins.graph.summaries.central import (
     rarities,
     together,
 )
-from ragstone.plugins.graph.summaries.runs import MOST, means, runs
+from ragstone.plugins.graph.summaries.runs import MAX_RUN, means, runs
 
-MIN_CHUNKS = MOST + 1
+MIN_CHUNKS = MAX_RUN + 1
 """A document of fewer chunks has no tree: one node would be all of it."""
 
 
