@@ -7,6 +7,7 @@ import errno
 import re
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,15 @@ _SQLITE = (
     ("SQLITE_IOERR", errno.EIO),
 )
 """Beginnings of SQLite's names of errors, and what the system said."""
+
+
+def disk_bytes(path: Path) -> int:
+    """Return what a directory takes on the disk, where files may be mostly holes."""
+    found = [file.stat() for file in path.rglob("*") if file.is_file()]
+    if sys.platform == "win32":
+        return sum(item.st_size for item in found)
+    # POSIX counts blocks of 512 bytes, whatever the file system has.
+    return sum(item.st_blocks * 512 for item in found)
 
 
 def free_floor(path: Path) -> int:

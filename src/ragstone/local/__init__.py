@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -12,7 +11,7 @@ from typing import Any
 
 from ragstone import __version__
 from ragstone.access.asking import check_everywhere
-from ragstone.core.disk import has_space
+from ragstone.core.disk import disk_bytes, has_space
 from ragstone.core.errors import (
     InputError,
     InvalidTopic,
@@ -420,7 +419,7 @@ class Ragstone:
             answerer=self._adapters.answerer.name,
             models=await self.models(),
             jobs=tuple(read_progress(v) for v in await self.jobs.list_unfinished(INGEST, REBUILD)),
-            disk_bytes=await asyncio.to_thread(_size, self._data),
+            disk_bytes=await asyncio.to_thread(disk_bytes, self._data),
         )
 
     async def ready(self) -> dict[str, str]:
@@ -512,14 +511,6 @@ def _check_space(data: Path) -> None:
     """Raise StorageFull where the data directory has no room left."""
     if not has_space(data):
         raise StorageFull("The disk of the data directory is full. Free some space.")
-
-
-def _size(root: Path) -> int:
-    """Return bytes on disk; the index has sparse files, whose length says nothing."""
-    found = [file.stat() for file in root.rglob("*") if file.is_file()]
-    if sys.platform == "win32":
-        return sum(item.st_size for item in found)
-    return sum(item.st_blocks * 512 for item in found)
 
 
 def _summary(

@@ -98,10 +98,10 @@ def _single(name: str) -> str:
 def _is_shared(name: str) -> bool:
     """Tell whether others use the prefix of this setting too: its section ignores their names."""
     kind: Any = complete_settings().model_fields[name.split("__")[0]].annotation
-    return _is_section(kind) and kind.model_config.get("extra") == "ignore"
+    return is_section(kind) and kind.model_config.get("extra") == "ignore"
 
 
-def _is_section(kind: Any) -> bool:
+def is_section(kind: Any) -> bool:
     return inspect.isclass(kind) and issubclass(kind, BaseModel)
 
 
@@ -121,7 +121,7 @@ def _fits(name: str, names: Mapping[str, str], value: str | None) -> bool:
         return True
     kind: Any = field.annotation
     try:
-        if inside and _is_section(kind):
+        if inside and is_section(kind):
             kind(**{inside: given})
         else:
             TypeAdapter(kind).validate_python(given)

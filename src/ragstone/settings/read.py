@@ -40,7 +40,7 @@ from ragstone.settings.aliases import (
 )
 from ragstone.settings.all import Settings, complete_settings
 from ragstone.settings.names import nest_values, ours, readable, variable
-from ragstone.settings.near_misses import near_misses
+from ragstone.settings.near_misses import is_section, near_misses
 from ragstone.settings.origin import COMMAND_LINE, GivenValue, Origin
 
 OPENAI, OLLAMA = "openai", "ollama"
@@ -282,7 +282,7 @@ def _sections() -> Iterable[str]:
     return (
         name
         for name, field in complete_settings().model_fields.items()
-        if name in ("stages", "prompts") or _is_section(field.annotation)
+        if name in ("stages", "prompts") or is_section(field.annotation)
     )
 
 
@@ -296,10 +296,6 @@ def _keys() -> list[str]:
         else:
             keys.append(name)
     return keys
-
-
-def _is_section(kind: Any) -> bool:
-    return inspect.isclass(kind) and issubclass(kind, BaseModel)
 
 
 def _describe_error(error: ErrorDetails, given: dict[str, GivenValue]) -> str:

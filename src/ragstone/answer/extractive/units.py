@@ -219,7 +219,7 @@ def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _break(text: str, start: int) -> int:
-    """Find where a piece from `start` on ends: behind a mark or a word, at most MAX_SENTENCE_CHARS."""
+    """Find where a piece from `start` on ends: behind a mark or a word, if that is near enough."""
     half = start + MAX_SENTENCE_CHARS // 2
     window = text[half : start + MAX_SENTENCE_CHARS]
     marks = [m.end() for m in _BREAK.finditer(window) if not m.group().isspace()]

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.disk import disk_error, free_floor, need_room
+from ragstone.core.disk import disk_bytes, disk_error, free_floor, need_room
 from ragstone.core.errors import StateUnavailable
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import (
@@ -32,7 +32,6 @@ from ragstone.index.edge.shard import (
     SUM,
     chunk_sum,
     copy_shard,
-    disk_bytes,
     open_shard,
     points,
 )

@@ -4,7 +4,6 @@ import atexit
 import json
 import os
 import shutil
-import sys
 import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from urllib.parse import quote
 import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.disk import free_floor
+from ragstone.core.disk import disk_bytes, free_floor
 from ragstone.core.errors import StorageFull
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
@@ -57,15 +56,6 @@ def copy_elsewhere(source: Path) -> Path:
         f"The disk of {source} is full, and no other one has {size:,} bytes for a copy to read. "
         "Free some space."
     )
-
-
-def disk_bytes(path: Path) -> int:
-    """Return what a directory takes on the disk, where Edge's files are mostly holes."""
-    found = [file.stat() for file in path.rglob("*") if file.is_file()]
-    if sys.platform == "win32":
-        return sum(item.st_size for item in found)
-    # POSIX counts blocks of 512 bytes, whatever the file system has.
-    return sum(item.st_blocks * 512 for item in found)
 
 
 def _copy_sparse(source: str, target: str) -> None:

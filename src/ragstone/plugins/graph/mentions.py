@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Select,
     Table,
@@ -30,6 +29,7 @@ from ragstone.store.sql.tables import (
     mentions_read,
     revisions,
 )
+from ragstone.store.sql.vocabulary import collection_conditions
 
 LAST = "\U0010ffff"
 """Behind every other character."""
@@ -52,7 +52,7 @@ class SqlMentions:
         by which mentions are found: after a change of these all is read again."""
         read = select(mentions_read.c.revision).where(mentions_read.c.reading == reading)
         missing = select(revisions.c.name).where(
-            *_collection_conditions(collection),
+            *collection_conditions(revisions, collection),
             revisions.c.state == "live",
             revisions.c.name.not_in(read),
         )
@@ -293,7 +293,7 @@ class SqlMentions:
                 select(func.count())
                 .select_from(revisions.join(documents, revisions.c.document_id == documents.c.id))
                 .where(
-                    *_collection_conditions(collection),
+                    *collection_conditions(revisions, collection),
                     revisions.c.state == "live",
                     revisions.c.name.not_in(read),
                     readable_condition(connection, readers),
@@ -305,7 +305,7 @@ class SqlMentions:
 
     async def forget(self, collection: Collection) -> None:
         """Delete all that is kept of a collection."""
-        mine = select(revisions.c.name).where(*_collection_conditions(collection))
+        mine = select(revisions.c.name).where(*collection_conditions(revisions, collection))
         gone = delete(mentions_read).where(mentions_read.c.revision.in_(mine))
         any_read = select(mentions_read.c.number).where(mentions_read.c.revision.in_(mine)).limit(1)
 
@@ -327,13 +327,6 @@ _COLUMNS = (mentions_read.c.revision, *(entity_mentions.c[name] for name in _OF_
 
 def _mention(row: Any) -> EntityMention:
     return EntityMention(*row)
-
-
-def _collection_conditions(
-    collection: Collection,
-) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the condition that a revision is of the collection."""
-    return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
 
 
 def _relations(
@@ -359,7 +352,7 @@ def _select_answering(
     )
     return (
         wanted.select_from(live.join(documents, revisions.c.document_id == documents.c.id))
-        .where(table.c.collection == collection.id, *_collection_conditions(collection))
+        .where(table.c.collection == collection.id, *collection_conditions(revisions, collection))
         .where(readable_condition(connection, readers))
     )
 
@@ -415,7 +408,7 @@ def _begin(connection: Connection, collection: Collection, names: Sequence[str])
     for some in batches(names):
         connection.execute(delete(mentions_read).where(mentions_read.c.revision.in_(some)))
         there = select(revisions.c.name).where(
-            *_collection_conditions(collection), revisions.c.name.in_(some)
+            *collection_conditions(revisions, collection), revisions.c.name.in_(some)
         )
         rows = [{"revision": name, "reading": ""} for name in connection.execute(there).scalars()]
         if rows:

@@ -12,6 +12,7 @@ from ragstone.plugins.graph.entities import ChunkReading, ReadEntity, ReadRelati
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import batches, insert
 from ragstone.store.sql.tables import chunk_readings, mentions_read, model_readings, revisions
+from ragstone.store.sql.vocabulary import collection_conditions
 
 
 class SqlModelReadings:
@@ -29,7 +30,7 @@ class SqlModelReadings:
         missing = (
             select(revisions.c.name)
             .where(
-                *_collection_conditions(collection),
+                *collection_conditions(revisions, collection),
                 revisions.c.state == "live",
                 revisions.c.name.not_in(read),
             )
@@ -48,7 +49,10 @@ class SqlModelReadings:
                 wanted = (
                     select(chunk_readings)
                     .join(revisions, chunk_readings.c.revision == revisions.c.name)
-                    .where(*_collection_conditions(collection), chunk_readings.c.key.in_(some))
+                    .where(
+                        *collection_conditions(revisions, collection),
+                        chunk_readings.c.key.in_(some),
+                    )
                     .order_by(chunk_readings.c.revision, chunk_readings.c.chunk)
                 )
                 for row in connection.execute(wanted):
@@ -69,7 +73,7 @@ class SqlModelReadings:
                 {reading.revision for reading in readings} | ({whole} if whole else set())
             )
             there = select(revisions.c.name).where(
-                *_collection_conditions(collection), revisions.c.name.in_(names)
+                *collection_conditions(revisions, collection), revisions.c.name.in_(names)
             )
             held = set(connection.execute(there).scalars())
             if not held:
@@ -110,10 +114,6 @@ class SqlModelReadings:
             return found
 
         return await self._database.read(read)
-
-
-def _collection_conditions(collection: Collection) -> tuple[Any, Any]:
-    return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
 
 
 def _row(reading: ChunkReading) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ragstone.store.sql.tables import (
     theme_revisions,
     themes,
 )
+from ragstone.store.sql.vocabulary import collection_conditions
 
 
 class SqlThemes:
@@ -54,7 +55,7 @@ class SqlThemes:
             .order_by(revisions.c.name)
         )
         made = select(theme_audiences.c.audience, theme_audiences.c.made_of).where(
-            *_collection_conditions(theme_audiences, collection)
+            *collection_conditions(theme_audiences, collection)
         )
 
         def read(connection: Connection) -> dict[str, tuple[str, dict[str, str]]]:
@@ -77,7 +78,7 @@ class SqlThemes:
 
     async def sum_up(self, collection: Collection, id: str, summary: str, by: str) -> None:
         """Keep a chat model's summary of a theme."""
-        mine = (*_collection_conditions(themes, collection), themes.c.id == id)
+        mine = (*collection_conditions(themes, collection), themes.c.id == id)
         said = update(themes).where(*mine).values(summary=summary, by=by)
 
         def work(connection: Connection) -> None:
@@ -90,7 +91,7 @@ class SqlThemes:
     ) -> Mapping[str, EntityTheme]:
         """Return the themes of an audience that a chat model has summed up, by key."""
         mine = (
-            *_collection_conditions(themes, collection),
+            *collection_conditions(themes, collection),
             themes.c.audience == audience,
             themes.c.by != "",
         )
@@ -123,7 +124,7 @@ class SqlThemes:
 
     async def forget(self, collection: Collection) -> None:
         """Delete all themes of a collection."""
-        mine = _collection_conditions(theme_audiences, collection)
+        mine = collection_conditions(theme_audiences, collection)
         gone = delete(theme_audiences).where(*mine)
         any_made = select(theme_audiences.c.audience).where(*mine).limit(1)
 
@@ -132,12 +133,6 @@ class SqlThemes:
 
         if await self._database.read(lambda c: c.execute(any_made).first()):
             await self._database.keep(work)
-
-
-def _collection_conditions(
-    table: Any, collection: Collection
-) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return table.c.tenant == collection.tenant, table.c.collection == collection.id
 
 
 def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Select[Any]:
@@ -152,7 +147,7 @@ def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Sele
     return (
         select(themes)
         .join(there, there.c.theme == themes.c.id)
-        .where(*_collection_conditions(themes, collection), there.c.there == themes.c.revisions)
+        .where(*collection_conditions(themes, collection), there.c.there == themes.c.revisions)
     )
 
 
@@ -188,7 +183,7 @@ def _replace(
 ) -> None:
     place = {"tenant": collection.tenant, "collection": collection.id, "audience": audience}
     mine = (
-        *_collection_conditions(theme_audiences, collection),
+        *collection_conditions(theme_audiences, collection),
         theme_audiences.c.audience == audience,
     )
     connection.execute(delete(theme_audiences).where(*mine))
