@@ -47,7 +47,7 @@ def create_app(
     interceptor: Interceptor | None = None,
     local_token: str | None = None,
 ) -> FastAPI:
-    """Yield the application. It owns neither `service` nor the interceptor that stands round it,
+    """Return the application. It owns neither `service` nor the interceptor that stands round it,
     whose figures are at /metrics and whose rates count requests too: who made them closes them.
 
     `token` is the operator's, and opens the routes below /local. `local_token` is asked for as long

@@ -209,7 +209,7 @@ def _format_errors(path: Path) -> Iterator[None]:
 
 
 def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield a file that becomes unreadable half-way is still a DocumentError; text is whole."""
+    """Check that text is whole; a file that becomes unreadable half-way is a DocumentError too."""
     try:
         with _format_errors(path):
             for block in blocks:

@@ -483,7 +483,7 @@ class _Reader:
         return lines_fit and opens and (centred or (len(group) == 1 and not self._count))
 
     def _is_plain_heading(self, line: _Line, after: _Group) -> bool:
-        """Return a few words that begin with a capital, and below them a longer text."""
+        """Tell whether it is a few words that begin with a capital, above a longer text."""
         text = line.text
         words = text.split()
         following = sum(item.length for item in after)

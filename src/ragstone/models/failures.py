@@ -96,11 +96,11 @@ class FailingModel:
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 
     def malformed_reply_trouble(self, what: str, retries: int = ONCE) -> Trouble:
-        """Return what came is not a reply."""
+        """Make the trouble of something that is not a reply."""
         return Trouble(ModelUnavailable(self._message(what)), retries)
 
     def useless_reply_trouble(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
-        """Return a whole reply came that nobody can use: the server is well, and the call may have
+        """Make the trouble of a whole reply that nobody can use: the server is well, and the call may have
         asked for just that by its `stop` or `max_tokens`."""
         return Trouble(ModelUnavailable(self._message(what)), retries, counts=False, usage=usage)
 
@@ -139,7 +139,7 @@ class FailingModel:
     def status_trouble(
         self, status: int, retry_after: float | None = None, body: object = None
     ) -> Trouble:
-        """Return the server answered with an error."""
+        """Make the trouble of an answer with an error."""
         # llama.cpp answers so until its model is in memory.
         if status == 503 and "loading" in str(body).lower():
             message = (

@@ -125,7 +125,7 @@ class Prices:
 
 
 def _lookup_keys(model: str, provider: str, url: str) -> list[tuple[str, str | None, str | None]]:
-    """Yield the model with its provider or address, as its price is looked up, most specific
+    """Return the model with its provider or address, as its price is looked up, most specific
     first."""
     if not url:
         return [(model, provider, None)]

@@ -169,7 +169,7 @@ def _alone(question: str, item: RankedUnit) -> Pair:
 def _with_reading(
     unit: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading]
 ) -> RankedUnit:
-    """Return what nobody read counts as what answers least."""
+    """Let what nobody read count as what answers least."""
     odds = log_odds(min(reading.answers for reading in readings), MIN_PROBABILITY)
     placed = False
     for read, reading in zip(parts, readings, strict=True):
