@@ -137,7 +137,7 @@ class Ending:
         )
 
     async def record_broken(self, job: Job, error: BaseException) -> bool:
-        """Record that the attempt failed: the job is queued again if that may help, else it has failed.
+        """Record a failed attempt: the job is queued again if that may help, else it has failed.
         False if it was taken away meanwhile."""
         known = _find_raised_error(error)
         if known is None:

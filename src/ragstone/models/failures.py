@@ -100,8 +100,8 @@ class FailingModel:
         return Trouble(ModelUnavailable(self._message(what)), retries)
 
     def useless_reply_trouble(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
-        """Make the trouble of a whole reply that nobody can use: the server is well, and the call may have
-        asked for just that by its `stop` or `max_tokens`."""
+        """Make the trouble of a whole reply that nobody can use: the server is well, and the call
+        may have asked for just that by its `stop` or `max_tokens`."""
         return Trouble(ModelUnavailable(self._message(what)), retries, counts=False, usage=usage)
 
     def classify_error(self, error: Exception, waited: float) -> Trouble:
