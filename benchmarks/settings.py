@@ -45,7 +45,7 @@ def run() -> Iterator[Row]:
         return plain.of("plain", ask.level)
 
     def looked_up(ask: Ask) -> Recipe:
-        return configured.answer_recipe(configured.asked(ask))
+        return configured.answer_recipe(configured.limit_ask(ask))
 
     before, after = (_seconds(choose, asks) for choose in (fixed, looked_up))
     question = asyncio.run(_question(asks))
