@@ -168,16 +168,16 @@ def write_tables(stored: Rows) -> None:
 
 
 def pages(stored: Rows) -> list[tuple[Path, str]]:
-    """The pages that show figures, and what stands between the marks of each."""
+    """Return the pages that show figures, and what stands between the marks of each."""
     return [
-        (MEASURED, table(bounded(stored))),
+        (MEASURED, table(list_bounded(stored))),
         (README, table(headlines(stored))),
         (COMPARED, write_compared(stored)),
     ]
 
 
-def bounded(stored: Rows) -> Rows:
-    """The rows of `docs/measured.md`: those with a bound that are no details."""
+def list_bounded(stored: Rows) -> Rows:
+    """Return the rows of `docs/measured.md`: those with a bound that are no details."""
     return {name: [row for row in rows if _is_shown(row)] for name, rows in stored.items()}
 
 
@@ -187,7 +187,7 @@ def _is_shown(row: dict[str, object]) -> bool:
 
 
 def headlines(stored: Rows) -> Rows:
-    """The rows of the README."""
+    """Return the rows of the README."""
     return {
         name: [row for row in rows if (name, row["what"]) in HEADLINES]
         for name, rows in stored.items()

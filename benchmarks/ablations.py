@@ -109,8 +109,8 @@ def run() -> Iterator[Row]:
 
 
 async def _measure() -> tuple[Counter[str], dict[str, Counter[tuple[str, str]]]]:
-    """How many questions there are of each kind, and for no rule ("") and for each that is taken
-    away how many have which outcome."""
+    """Tell how many questions there are of each kind, and for no rule ("") and for each that is
+    taken away how many have which outcome."""
     known: dict[Pair, PairReading] = {}
     read = LocalReader.read
 

@@ -65,10 +65,10 @@ async def measure(root: Path, where: str, databases: Databases | None) -> list[R
             opener = databases.open if databases else None
             house = opened(folder, opener, index_url=url, embedder=RandomEmbedder(dimensions=WIDTH))
             houses.append(await stack.enter_async_context(house))
-        return await _measured(root, where, *houses)
+        return await _measure(root, where, *houses)
 
 
-async def _measured(root: Path, where: str, house: House, other: House, third: House) -> list[Row]:
+async def _measure(root: Path, where: str, house: House, other: House, third: House) -> list[Row]:
     for number in range(FILES):
         house.write(f"{number:05}.txt", _text(number))
     await house.ingest()
@@ -117,7 +117,7 @@ async def _measured(root: Path, where: str, house: House, other: House, third: H
 
 
 def _text(number: int) -> str:
-    """Some paragraphs of words, of which there are as many as in a language."""
+    """Return some paragraphs of words, of which there are as many as in a language."""
     source = random.Random(number)
     paragraphs = []
     for _ in range(PARAGRAPHS):

@@ -39,9 +39,9 @@ OTHERWISE = "What is the director's salary?"
 def run() -> Iterator[Row]:
     yield from asyncio.run(questions())
     with tempfile.TemporaryDirectory() as directory:
-        ingested(Path(directory))
-        asyncio.run(filled(Path(directory)))
-        yield from asked(Path(directory))
+        ingest_document(Path(directory))
+        asyncio.run(fill(Path(directory)))
+        yield from ask_over_http(Path(directory))
 
 
 async def questions() -> list[Row]:
@@ -80,7 +80,7 @@ def _number(measured: Mapping[str, float | None], name: str) -> float:
     return float("nan") if value is None else value
 
 
-def ingested(data: Path) -> None:
+def ingest_document(data: Path) -> None:
     """A collection of one document."""
     (data / "a.txt").write_text(TEXT, encoding="utf-8")
     subprocess.run(
@@ -90,8 +90,8 @@ def ingested(data: Path) -> None:
     )
 
 
-async def filled(data: Path) -> None:
-    """One answered question, and many others with the same scope."""
+async def fill(data: Path) -> None:
+    """Fill a cache with one answered question, and many others with the same scope."""
     cache = CacheSettings(max_entries=2 * ENTRIES, default_ttl_seconds=3600)
     settings = Settings(ragstone_data=data / "d", cache=cache)
     async with build.open_adapters(settings) as (adapters, _, _):
@@ -107,7 +107,7 @@ async def filled(data: Path) -> None:
             await adapters.cache.keep(turn.recalled.answer_scope, vector, other)
 
 
-def asked(data: Path) -> Iterator[Row]:
+def ask_over_http(data: Path) -> Iterator[Row]:
     """Ask over HTTP, of a server process, in the words that were asked before and in others."""
     variables = {"CACHE__MAX_ENTRIES": str(2 * ENTRIES), "CACHE__DEFAULT_TTL_SECONDS": "3600"}
     with serving(data / "d", **variables) as url:
@@ -129,7 +129,7 @@ def asked(data: Path) -> Iterator[Row]:
 
 
 def post(connection: http.client.HTTPConnection, question: str) -> Any:
-    """One question."""
+    """Return one question."""
     body = {"model": "ragstone", "messages": [{"role": "user", "content": question}]}
     headers = {"content-type": "application/json"}
     connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)

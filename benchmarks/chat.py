@@ -38,9 +38,9 @@ def run() -> list[Row]:
 
 
 async def _run() -> list[Row]:
-    call = await _added(_direct_call, _our_call)
-    begin = await _added(_direct_first, _our_first)
-    stream = await _added(_direct_stream, _our_stream)
+    call = await _time_turns(_direct_call, _our_call)
+    begin = await _time_turns(_direct_first, _our_first)
+    stream = await _time_turns(_direct_stream, _our_stream)
     recovery = await _failover()
     return [
         Row("Chat model: added to a whole call", call * 1e3, "ms", most=1.0),
@@ -50,8 +50,8 @@ async def _run() -> list[Row]:
     ]
 
 
-async def _added(direct: Any, ours: Any) -> float:
-    """Seconds, by medians; the first two turns are not counted."""
+async def _time_turns(direct: Any, ours: Any) -> float:
+    """Return seconds, by medians; the first two turns are not counted."""
     plain, chat = _plain(), _chat()
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS + 2):

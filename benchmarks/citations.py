@@ -40,7 +40,7 @@ def run() -> Iterator[Row]:
 
 
 async def judge(language: str, rows: list[tuple[str, str]]) -> list[tuple[str, bool]]:
-    """The state of each marker, and whether its number is right."""
+    """Return the state of each marker, and whether its number is right."""
     with gzip.open(
         eval_data() / "xquad" / language / "corpus.jsonl.gz", "rt", encoding="utf-8"
     ) as lines:

@@ -94,7 +94,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _functions(path: Path) -> list[str]:
-    """The words of each function's name, but for those of Python itself."""
+    """Return the words of each function's name, but for those of Python itself."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     names = [node.name for node in ast.walk(_tree(path)) if isinstance(node, kinds)]
     return [name.strip("_") for name in names if not name.startswith("__")]

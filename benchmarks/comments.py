@@ -31,10 +31,10 @@ TOGETHER, MIXTURES, SEED = 10, 40, 11
 
 
 def run() -> Iterator[Row]:
-    yield from asyncio.run(_measured())
+    yield from asyncio.run(_measure())
 
 
-async def _measured() -> list[Row]:
+async def _measure() -> list[Row]:
     by_intent = _utterances(eval_data() / "clinc150" / "dev" / "intents.jsonl.gz")
     names = sorted(by_intent)[::EVERY]
     texts = [(name, text) for name in names for text in by_intent[name][:EACH]]

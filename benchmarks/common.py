@@ -8,7 +8,7 @@ RAGSTONE = str(Path(sys.executable).with_name("ragstone"))
 
 
 def eval_data() -> Path:
-    """The folder of evaluation sets."""
+    """Return the folder of evaluation sets."""
     place = os.environ.get("RAGSTONE_EVAL_DATA")
     if not place:
         sys.exit("Set RAGSTONE_EVAL_DATA to the folder of evaluation sets.")
@@ -16,7 +16,7 @@ def eval_data() -> Path:
 
 
 def resident_mb(pid: int | str = "self") -> float:
-    """Resident memory of a process, in megabytes."""
+    """Return the resident memory of a process, in megabytes."""
     return _status_mb(pid, "VmRSS")
 
 

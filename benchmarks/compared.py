@@ -52,7 +52,7 @@ def write_compared(stored: Stored) -> str:
 
 
 def _by_what(rows: Iterable[Mapping[str, object]]) -> dict[tuple[str, str], str]:
-    """What a row says, by what it measures and of whom."""
+    """Return what a row says, by what it measures and of whom."""
     found = {}
     for row in rows:
         what, _, who = str(row["what"]).rpartition(": ")
@@ -70,7 +70,7 @@ def _by_what(rows: Iterable[Mapping[str, object]]) -> dict[tuple[str, str], str]
 def _table(
     title: str, columns: Mapping[str, str], found: Mapping[tuple[str, str], str]
 ) -> list[str]:
-    """Whoever has a figure in the first column, in the order of the rows."""
+    """List whoever has a figure in the first column, in the order of the rows."""
     first = next(iter(columns.values()))
     sides = list(dict.fromkeys(who for what, who in found if what == first))
     if not sides:

@@ -53,7 +53,7 @@ def run() -> Iterator[Row]:
 
 
 def _single_passages() -> Iterator[Row]:
-    """Whether the passage that answers still does, by three ways of shortening it."""
+    """Tell whether the passage that answers still does, by three ways of shortening it."""
     corpus = {item.id: item.text for item in dataset.corpus(eval_data() / "squad2_dev")}
     asked = [
         item
@@ -100,7 +100,7 @@ class _Outcome:
 
 
 async def _answers(name: str) -> list[Row]:
-    """What each rate saves and costs over one set."""
+    """Return what each rate saves and costs over one set."""
     limit = int(os.environ.get("BENCH_ANSWERS", "300"))
     asked = dataset.questions(eval_data() / name, "dev", limit)
     found: dict[float, list[_Outcome]] = {rate: [] for rate in RATES}
@@ -153,7 +153,7 @@ async def _outcome(question: Question, turn: Turn, rate: float, adapters: Adapte
     ended = way.turn
     text = ended.answer.text if ended.answer else ""
     refused = ended.answer is None or ended.answer.refused
-    telling = _telling_sentences(question, ended.passages)
+    telling = _find_telling_sentences(question, ended.passages)
     said = normalise_answer("\n".join(passage.text for passage in ended.passages))
     accepted = [normalise_answer(answer) for answer in question.answers]
     return _Outcome(
@@ -167,7 +167,7 @@ async def _outcome(question: Question, turn: Turn, rate: float, adapters: Adapte
     )
 
 
-def _telling_sentences(question: Question, passages: Sequence[Passage]) -> frozenset[str]:
+def _find_telling_sentences(question: Question, passages: Sequence[Passage]) -> frozenset[str]:
     """The sentences with an accepted answer of the whole passages of a document that answers."""
     accepted = [one for answer in question.answers if (one := normalise_answer(answer))]
     texts = [
@@ -180,14 +180,14 @@ def _telling_sentences(question: Question, passages: Sequence[Passage]) -> froze
 
 
 def _stages(settings: Settings) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
-    """The stages that find passages, and those that answer from them."""
+    """Return the stages that find passages, and those that answer from them."""
     every = Recipes(settings).of("plain", "standard").stages
     at = [stage.name for stage in every].index(Assemble.name)
     return every[:at], every[at:]
 
 
 async def _nowhere(_: Event) -> None:
-    """Nobody listens."""
+    """Drop the event: nobody listens."""
 
 
 def telling(question: str, text: str, ratio: float, tells: Mapping[str, float]) -> str:

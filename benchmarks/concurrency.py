@@ -31,11 +31,11 @@ class Seen:
     errors: list[str] = field(default_factory=list)
 
     def p95(self, begin: float, end: float) -> float:
-        """Of the searches that began between two moments."""
+        """Take the 95th percentile of the searches that began between two moments."""
         return percentile([took for at, took in self.searches if begin <= at < end], 0.95)
 
     def rate(self, begin: float, end: float) -> float:
-        """Searches a second between two moments."""
+        """Count searches a second between two moments."""
         return sum(begin <= at < end for at, _ in self.searches) / (end - begin)
 
 

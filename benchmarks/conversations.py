@@ -44,7 +44,11 @@ def run() -> Iterator[Row]:
 
 
 async def _embedded(data: Path) -> list[Row]:
-    async with _opened(Settings(ragstone_data=data), data) as (conversations, history, database):
+    async with _open_store(Settings(ragstone_data=data), data) as (
+        conversations,
+        history,
+        database,
+    ):
         await database.write(_fill)
         pick = random.Random(7)
 
@@ -87,7 +91,7 @@ async def _mongo(data: Path) -> list[Row]:
     with mongo_server(data) as server:
         kept_there = ConversationSettings(url=SecretStr(server.url))
         settings = Settings(ragstone_data=data, conversation=kept_there)
-        async with _opened(settings, data) as (conversations, _, _):
+        async with _open_store(settings, data) as (conversations, _, _):
             for number in range(MONGO_TURNS):
                 await conversations.append(LONG, _entry(f"{number}?"))
 
@@ -99,7 +103,7 @@ async def _mongo(data: Path) -> list[Row]:
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_store(
     settings: Settings, data: Path
 ) -> AsyncIterator[tuple[ConversationStore, History, Database]]:
     async with AsyncExitStack() as stack:
@@ -119,7 +123,7 @@ async def _p95(work: Callable[[], Awaitable[None]], times: int = ASKED) -> float
 
 
 def _entry(question: str) -> StoredTurn:
-    """A turn as large as one with five sources is."""
+    """Return a turn as large as one with five sources is."""
     cited = tuple(replace(CITED, number=n) for n in range(1, 6))
     answer = GeneratedAnswer("An answer [1] of some length. " * 20, cited, "stop", "model", 0.8)
     verdicts = tuple(Verdict("An answer [1].", "supported", 0.9, item) for item in cited)

@@ -67,6 +67,6 @@ async def measure_mixed() -> dict[str, dict[str, float]]:
 
 
 def over_english(question: dataset.Question) -> dataset.Question:
-    """The question with the English passages that its own ones are translations of."""
+    """Return the question with the English passages that its own ones are translations of."""
     relevant = frozenset("en:" + item.partition(":")[2] for item in question.relevant)
     return dataset.Question(question.id, question.text, relevant, (), True)

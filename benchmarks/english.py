@@ -27,7 +27,7 @@ BATCH = 4
 
 
 def run() -> Iterator[Row]:
-    yield from asyncio.run(measured())
+    yield from asyncio.run(measure())
 
 
 class InFloats:
@@ -58,7 +58,7 @@ class InFloats:
         return found
 
 
-async def measured() -> list[Row]:
+async def measure() -> list[Row]:
     floats, model = InFloats(), MiniLm()
     texts = [passage.text for passage in islice(passages("en"), TEXTS)]
     for embed in (floats.embed, model.embed_passages):
@@ -84,7 +84,7 @@ async def measured() -> list[Row]:
 
 
 async def rankings(floats: InFloats, model: MiniLm) -> list[Row]:
-    """What becomes of rankings, also where an index holds vectors in floats."""
+    """Return what becomes of rankings, also where an index holds vectors in floats."""
     corpus = list(islice(passages("en"), RANKED))
     ids = [item.id for item in corpus]
     every = dataset.questions(eval_data() / "xquad" / "en", "dev")

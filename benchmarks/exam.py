@@ -175,7 +175,7 @@ async def _ask(
 
 
 async def answer_exam(service: Service, row: Mapping[str, Any]) -> tuple[GeneratedAnswer, int]:
-    """The answer to the last turn of a question, and the prompt tokens of all."""
+    """Return the answer to the last turn of a question, and the prompt tokens of all."""
     history: tuple[Message, ...] = ()
     tokens = 0
     turn: Turn | None = None
@@ -198,7 +198,7 @@ def grade_answer(
 
 
 def load_grader() -> Callable[..., tuple[str, bool, str]]:
-    """What grades an answer: that of the exam."""
+    """Return what grades an answer: that of the exam."""
     spec = spec_from_file_location("exam_run", eval_data() / "exam" / "run.py")
     if spec is None or spec.loader is None:
         raise FileNotFoundError("The exam has no run.py.")

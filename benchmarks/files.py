@@ -63,7 +63,7 @@ def run() -> Iterator[Row]:
 
 
 async def measure(root: Path) -> list[Row]:
-    async with opened(root) as pipeline:
+    async with open_files(root) as pipeline:
         first = await ingest(pipeline, root / "share")
         again = await ingest(pipeline, root / "share")
         (root / "share" / "000" / "00000.md").write_text("# Edited\n\nAnother text.\n")
@@ -110,7 +110,7 @@ async def ingest(pipeline: Pipeline, folder: Path, **options: Any) -> Run:
 
 
 @asynccontextmanager
-async def opened(root: Path) -> AsyncIterator[Pipeline]:
+async def open_files(root: Path) -> AsyncIterator[Pipeline]:
     async with open_database(root / "state.sqlite") as database:
         catalog = await SqlCatalog.open(database)
         index = EdgeIndex(root / "index")
@@ -124,7 +124,7 @@ async def opened(root: Path) -> AsyncIterator[Pipeline]:
 
 
 def write(folder: Path) -> None:
-    """Small files in folders, each of a heading and a few sentences."""
+    """Write small files in folders, each of a heading and a few sentences."""
     words = random.Random(1)
     for number in range(FILES):
         file = folder / f"{number // FOLDER:03}" / f"{number:05}.md"

@@ -175,8 +175,8 @@ def _npm(name: str, folder: Path) -> None:
 
 
 def members(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of an archive that are not too large; Debian packs its documents, one by one, and a
-    wheel is a file itself."""
+    """Yield the files of an archive that are not too large; Debian packs its documents, one by one,
+    and a wheel is a file itself."""
     if archive.suffix == ".whl":
         if archive.stat().st_size <= LARGEST:
             yield f"{archive.stem}.zip", archive.read_bytes()
@@ -193,8 +193,8 @@ def members(archive: Path) -> Iterator[tuple[str, bytes]]:
                 yield member.name, data
 
 
-def ending(package: Package, path: str) -> str:
-    """The ending under which a package's file is kept, empty for one that is not wanted."""
+def find_ending(package: Package, path: str) -> str:
+    """Return the ending under which a package's file is kept, empty for one that is not wanted."""
     for pattern, name in package.named.items():
         if fnmatch(path, pattern):
             return name
@@ -202,11 +202,11 @@ def ending(package: Package, path: str) -> str:
     return name if name in package.only and fnmatch(path, package.within) else ""
 
 
-def kept(package: Package, archive: Path, seen: set[str], folder: Path) -> Iterator[Path]:
+def keep_wanted(package: Package, archive: Path, seen: set[str], folder: Path) -> Iterator[Path]:
     """Write the wanted files of an archive that are not yet there, as ENDING/PACKAGE-NAME."""
     found = Counter[str]()
     for path, data in sorted(_spread(package, archive)):
-        kind, sign = ending(package, path), hashlib.sha256(data).hexdigest()
+        kind, sign = find_ending(package, path), hashlib.sha256(data).hexdigest()
         if sign in seen or found[kind] == MOST:
             continue
         seen.add(sign)
@@ -219,10 +219,11 @@ def kept(package: Package, archive: Path, seen: set[str], folder: Path) -> Itera
 
 
 def _spread(package: Package, archive: Path) -> Iterator[tuple[str, bytes]]:
-    """At most MOST wanted files of each ending, by their digests, which are as good as chance."""
+    """Choose at most MOST wanted files of each ending, by their digests, which are as good as
+    chance."""
     best: dict[str, dict[str, tuple[str, bytes]]] = defaultdict(dict)
     for path, data in members(archive):
-        if kind := ending(package, path):
+        if kind := find_ending(package, path):
             held = best[kind]
             held[hashlib.sha256(data).hexdigest()] = (path, data)
             if len(held) > MOST:
@@ -231,8 +232,8 @@ def _spread(package: Package, archive: Path) -> Iterator[tuple[str, bytes]]:
         yield from held.values()
 
 
-def evened(files: Mapping[str, list[list[Path]]]) -> Iterator[Path]:
-    """The files that are too many of an ending, when one of each package is taken in turn."""
+def yield_surplus(files: Mapping[str, list[list[Path]]]) -> Iterator[Path]:
+    """Yield the files that are too many of an ending, when one of each package is taken in turn."""
     for packages in files.values():
         turns = sorted(
             (place, number, path)
@@ -263,13 +264,13 @@ def main(folder: str) -> int:
                 continue
             by_ending: dict[str, list[Path]] = defaultdict(list)
             for archive in filter(Path.is_file, sorted(place.iterdir())):
-                for path in kept(package, archive, seen, target):
+                for path in keep_wanted(package, archive, seen, target):
                     by_ending[path.parent.name].append(path)
             for name, paths in by_ending.items():
                 files[name].append(paths)
             print(f"{package.name}: {sum(map(len, by_ending.values()))} files", flush=True)
             shutil.rmtree(place)
-    for path in evened(files):
+    for path in yield_surplus(files):
         path.unlink()
     for name in sorted(files):
         print(f".{name}: {sum(1 for _ in (target / name).iterdir())} files")

@@ -108,7 +108,7 @@ def main(folders: Sequence[str]) -> int:
 
 
 def _tallies(folders: Sequence[str]) -> tuple[dict[str, _Tally], list[str]]:
-    """What was found by ending, and passages for the embedder."""
+    """Return what was found by ending, and passages for the embedder."""
     tallies: dict[str, _Tally] = defaultdict(_Tally)
     passages: list[str] = []
     for path in _files(folders):
@@ -117,7 +117,7 @@ def _tallies(folders: Sequence[str]) -> tuple[dict[str, _Tally], list[str]]:
 
 
 async def _speed(passages: Sequence[str]) -> float:
-    """Passages a second of the embedder alone."""
+    """Return passages a second of the embedder alone."""
     embedder = MiniLm()
     texts = passages[:: max(1, len(passages) // EMBEDDED)][:EMBEDDED]
     await embedder.embed_passages(["warm"])

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.common import RAGSTONE
 from benchmarks.row import Row
-from benchmarks.startup import URL, serving
+from benchmarks.startup import URL, start_server
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2000"))
@@ -55,7 +55,7 @@ def _report() -> dict[str, Any]:
         documents = ROOT / "examples" / "documents"
         ingest = [RAGSTONE, "ingest", str(documents)]
         subprocess.run(ingest, env=environment, capture_output=True, check=True)
-        with serving(environment):
+        with start_server(environment):
             token = json.loads((data / "server.json").read_text())["token"]
             subprocess.run(_command(token, reports), cwd=directory, check=False)
         [report] = reports.glob("json-*.json")

@@ -53,18 +53,18 @@ def run() -> Iterator[Row]:
     if most := int(os.environ.get("BENCH_CHUNKS", CHUNKS)):
         yield from asyncio.run(_reading(most))
     for name in os.environ.get("BENCH_SETS", ",".join(needed.SETS)).split(","):
-        yield from asyncio.run(_found(name))
+        yield from asyncio.run(_measure_found(name))
 
 
 async def _reading(most: int) -> list[Row]:
-    """How fast chunks without vectors are read, and what that keeps."""
+    """Tell how fast chunks without vectors are read, and what that keeps."""
     entries: list[CorpusPassage] = []
     for name in READ:
         own = dataset.corpus(eval_data() / name)
         entries += [replace(item, id=f"{name}-{item.id}") for item in own]
         if len(entries) >= most:
             break
-    async with _opened(entries[:most], vectors=False) as opened:
+    async with _open_collection(entries[:most], vectors=False) as opened:
         before = _size(opened.state)
         seconds, grouping = await _read(opened)
         graph = own_graph(opened.adapters)
@@ -83,12 +83,12 @@ async def _reading(most: int) -> list[Row]:
     ]
 
 
-async def _found(name: str) -> list[Row]:
-    """How much of what a question needs is among the first five and thirteen, and the time."""
+async def _measure_found(name: str) -> list[Row]:
+    """Tell how much of what a question needs is among the first five and thirteen, and the time."""
     corpus = needed.corpus(eval_data() / name)
     asked = needed.questions(eval_data() / name, corpus)
     rows: list[Row] = []
-    async with _opened(corpus, vectors=True) as opened:
+    async with _open_collection(corpus, vectors=True) as opened:
         await _read(opened)
         settings = load()
         alone = needed.without_hops(settings)
@@ -108,7 +108,7 @@ async def _found(name: str) -> list[Row]:
             ("thirteen by themes without reranking", settings, "graph_high", TOP_K + ADDED),
         )
         for label, chosen, strategy, top_k in ways:
-            found = await needed.found(
+            found = await needed.ask_all(
                 opened.adapters, NAME, chosen, asked, strategy, top_k, (5, TOP_K + ADDED)
             )
             note = f"{len(asked)} questions, {opened.chunks:,} chunks"
@@ -144,7 +144,9 @@ async def _read(opened: _Opened) -> tuple[float, float]:
 
 
 @asynccontextmanager
-async def _opened(entries: Sequence[CorpusPassage], vectors: bool) -> AsyncIterator[_Opened]:
+async def _open_collection(
+    entries: Sequence[CorpusPassage], vectors: bool
+) -> AsyncIterator[_Opened]:
     """A collection of documents of one passage each, in a temporary directory."""
     settings = load()
     uncached = settings.cache.model_copy(update={"enabled": False})
@@ -200,5 +202,5 @@ async def _write(
 
 
 def _size(state: Path) -> int:
-    """The bytes of a state with what is not merged into its file yet."""
+    """Return the bytes of a state with what is not merged into its file yet."""
     return sum(file.stat().st_size for file in state.parent.glob(f"{state.name}*"))

@@ -20,7 +20,7 @@ from ragstone.plugins.evaluation.grounding import measure_grounding, rows
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.settings import load
 from ragstone.verify.claims import strip_layout
-from training.verdict_data import held_out
+from training.verdict_data import is_held_out
 
 PASSAGES, SENTENCES, TIMES = 10, 10, 30
 
@@ -28,7 +28,7 @@ PASSAGES, SENTENCES, TIMES = 10, 10, 30
 def run() -> Iterator[Row]:
     data = eval_data()
     wice = rows(data / "wice" / "dev" / "examples.jsonl.gz")
-    apart = [row for row in wice if held_out(row.id.split("#")[0])]
+    apart = [row for row in wice if is_held_out(row.id.split("#")[0])]
     found = asyncio.run(measure_grounding(apart))
     note = f"{len(apart)} claims of documents not trained on"
     yield Row(

@@ -36,7 +36,7 @@ def run() -> Iterator[Row]:
         if name.startswith("accuracy_") and value is not None:
             group = name.removeprefix("accuracy_").replace("_", " ")
             yield Row(f"right verdicts of the guard, {group}", value, least=0.95, detail=True)
-    milliseconds = asyncio.run(comparing())
+    milliseconds = asyncio.run(time_comparison())
     what = f"processor time of comparing a question with {TOPICS:,} topics, median"
     yield Row(what, milliseconds, "ms", most=5.0)
 
@@ -67,8 +67,9 @@ class RandomEmbedder:
         return self
 
 
-async def comparing() -> float:
-    """Milliseconds of a check by words and by meaning, without the embedding of the question."""
+async def time_comparison() -> float:
+    """Measure the milliseconds of a check by words and by meaning, without embedding the
+    question."""
     with TemporaryDirectory(prefix="ragstone-bench-") as directory:
         async with open_database(Path(directory) / "state.sqlite") as database:
             topics = await TopicCollection.open(SqlTopics(database), RandomEmbedder(), 0)

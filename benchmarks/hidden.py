@@ -73,8 +73,8 @@ def run() -> list[Row]:
 
 
 async def measure(where: str, folder: Path, urls: list[str]) -> list[Row]:
-    """The same searches under a catalog that hides nothing, under one that hides much of another
-    collection, and with the latter's list in the filter."""
+    """Return the same searches under a catalog that hides nothing, under one that hides much of
+    another collection, and with the latter's list in the filter."""
     random = np.random.default_rng(5)
     async with AsyncExitStack() as stack:
         index: OpenIndex = EdgeIndex(folder / "index")
@@ -109,7 +109,7 @@ async def measure(where: str, folder: Path, urls: list[str]) -> list[Row]:
 
 
 async def measure_deletion(where: str, folder: Path, urls: list[str]) -> list[Row]:
-    """Searches before a folder of their collection is deleted, and while it is."""
+    """Measure searches before a folder of their collection is deleted, and while it is."""
     random = np.random.default_rng(7)
     async with AsyncExitStack() as stack:
         index: OpenIndex = EdgeIndex(folder / "deleting")
@@ -154,7 +154,7 @@ async def measure_deletion(where: str, folder: Path, urls: list[str]) -> list[Ro
 async def fill_folder(
     index: OpenIndex, catalog: SqlCatalog, random: np.random.Generator
 ) -> list[str]:
-    """A folder of documents that answer, a chunk each; their ids."""
+    """Return a folder of documents that answer, a chunk each; their ids."""
     ids = [str(UUID(int=SHOWN + n)) for n in range(HIDDEN)]
     for start in range(0, HIDDEN, BATCH):
         several = [

@@ -57,7 +57,7 @@ def _process(data: Path) -> int:
 
 
 def _ingest(root: Path, name: str, count: int) -> None:
-    """Hostile files in turns, each in a folder of its own, and forget what they held."""
+    """Ingest hostile files in turns, each in a folder of its own, and forget what they held."""
     for number in range(count):
         folder = root / name / str(number)
         folder.mkdir(parents=True)

@@ -49,16 +49,16 @@ class _Question:
 
 
 def run() -> Iterator[Row]:
-    yield from asyncio.run(_measured())
+    yield from asyncio.run(_measure())
 
 
-async def _measured() -> list[Row]:
+async def _measure() -> list[Row]:
     rows = map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())
     questions = [_Question(**row) for row in rows]
     right: dict[str, list[bool]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory, "descriptions")
-        written = _written(folder)
+        written = _list_packages(folder)
         settings = Settings(
             ragstone_data=Path(directory, "data"), cache=CacheSettings(enabled=False)
         )
@@ -77,8 +77,8 @@ async def _measured() -> list[Row]:
     ]
 
 
-def _written(folder: Path) -> set[str]:
-    """The packages whose descriptions stand in the folder now."""
+def _list_packages(folder: Path) -> set[str]:
+    """Return the packages whose descriptions stand in the folder now."""
     folder.mkdir()
     return {name for name in PACKAGES if _write(name, folder)}
 

@@ -58,8 +58,8 @@ async def measure(directory: Path) -> list[Row]:
 
 
 def processor_seconds() -> float:
-    """What this process and those that it waited for have used, the programs that read files too:
-    it says more than a clock where others want the processors."""
+    """Return what this process and those that it waited for have used, the programs that read files
+    too: it says more than a clock where others want the processors."""
     return sum(os.times()[:4])
 
 

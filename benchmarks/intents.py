@@ -27,7 +27,7 @@ def run() -> Iterator[Row]:
 
 
 async def languages(sets: Path) -> dict[str, float]:
-    """The share of each language's questions that is taken for small talk."""
+    """Return the share of each language's questions that is taken for small talk."""
     found = {}
     async with open_judge(load()) as judged:
         for language in LANGUAGES:

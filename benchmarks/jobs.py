@@ -82,7 +82,7 @@ async def one_process(root: Path) -> tuple[list[float], float]:
 
 
 async def two_processes(server: str, root: Path, kills: int) -> tuple[int, int, float]:
-    """Questions that were answered, that ended twice, and seconds for all of them."""
+    """Return questions that were answered, that ended twice, and seconds for all of them."""
     url = await fresh_database(server)
     told = [root / f"told{kills}.{number}" for number in range(2 + kills)]
     async with shared_queue(url, {}) as queue:

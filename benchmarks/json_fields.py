@@ -44,7 +44,7 @@ def run() -> Iterator[Row]:
 
 
 async def judge(groups: list[dict[str, Any]], side: str) -> list[list[Verdict]]:
-    """The verdicts on the fields of each object."""
+    """Return the verdicts on the fields of each object."""
     judged = []
     async with open_reader(load()) as reader:
         for group in groups:

@@ -30,7 +30,9 @@ def run() -> list[Row]:
         kills = 0
         done = False
         while not done and kills < KILLS:
-            done = killed(root / "killed", root / "documents", random.uniform(0.8, 3.0))
+            done = ingest_until_killed(
+                root / "killed", root / "documents", random.uniform(0.8, 3.0)
+            )
             kills += not done
         ingest(root / "killed", root / "documents")
         same = undisturbed == contents(root / "killed")
@@ -42,7 +44,7 @@ def run() -> list[Row]:
 
 
 def write(documents: Path, files: int) -> None:
-    """Files of one to six paragraphs, always the same ones."""
+    """Write files of one to six paragraphs, always the same ones."""
     documents.mkdir(parents=True)
     source = random.Random(7)
     words = WORDS.split()
@@ -62,7 +64,7 @@ def ingest(data: Path, documents: Path) -> tuple[list[tuple[object, ...]], float
     return contents(data), time.perf_counter() - started
 
 
-def killed(data: Path, documents: Path, after: float) -> bool:
+def ingest_until_killed(data: Path, documents: Path, after: float) -> bool:
     """Ingest, and kill the process after so many seconds; whether it had ended before."""
     process = subprocess.Popen(
         command(data, documents), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -96,12 +96,12 @@ def run() -> Iterator[Row]:
         sys.exit("Set RAGSTONE_LARGE_FILES to a folder with many small files.")
     with tempfile.TemporaryDirectory(prefix="ragstone-large-") as directory:
         root = Path(directory)
-        copied(Path(source), root)
+        copy_folders(Path(source), root)
         with serving(root / "data"):
             yield from asyncio.run(measure(root))
 
 
-def copied(source: Path, root: Path) -> None:
+def copy_folders(source: Path, root: Path) -> None:
     """Copy the two folders, 200 files in each folder of theirs. Of files of one content, whose
     vectors would be made once, one is taken."""
     every = [path for path in source.rglob("*") if path.suffix in KINDS and path.is_file()]
@@ -122,7 +122,7 @@ async def measure(root: Path) -> list[Row]:
     assert server is not None
     url, token = server
     seen = Seen()
-    async with aclosing(connect_service(url, token)) as service, asking(url, token) as http:
+    async with aclosing(connect_service(url, token)) as service, ask(url, token) as http:
         watching = asyncio.create_task(watch(http, process(root / "data"), seen))
         few = await ingested(service, root / "few")
         many = await ingested(service, root / "many")
@@ -160,12 +160,12 @@ async def measure(root: Path) -> list[Row]:
     ]
 
 
-def asking(url: str, token: str) -> httpx.AsyncClient:
+def ask(url: str, token: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url, timeout=60, headers={"authorization": f"Bearer {token}"})
 
 
 def process(data: Path) -> int:
-    """The server's id."""
+    """Return the server's id."""
     pid: int = json.loads((data / "server.json").read_text())["pid"]
     return pid
 
@@ -192,7 +192,7 @@ async def ingested(service: Service, folder: Path) -> Run:
 
 
 async def took(work: List, service: Service, http: httpx.AsyncClient) -> float:
-    """The longest of some times: the first pays for what is kept."""
+    """Return the longest of some times: the first pays for what is kept."""
     seconds = []
     for _ in range(REPEATS):
         began = time.perf_counter()

@@ -33,7 +33,7 @@ from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.indexed import Indexed, index_passages
 from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.ports import LateEmbedder, Search
-from ragstone.recipes import plans
+from ragstone.recipes import recipe
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, load
 
@@ -48,10 +48,10 @@ SCANNED = 20
 
 def run() -> Iterator[Row]:
     for name in os.environ.get("BENCH_SETS", SETS).split(","):
-        yield from asyncio.run(_measured(name))
+        yield from asyncio.run(_measure(name))
 
 
-async def _measured(name: str) -> list[Row]:
+async def _measure(name: str) -> list[Row]:
     most, asked_most = (int(os.environ.get(f"BENCH_{n}", 0)) for n in ("PASSAGES", "QUESTIONS"))
     directory, settings = eval_data() / name, load()
     settings = settings.model_copy(
@@ -72,7 +72,7 @@ async def _measured(name: str) -> list[Row]:
             ways += [(f"the index at {weight:g}", weight, False)]
             ways += [(f"the index at {weight:g} and the reranker", weight, True)]
         for label, weight, rerank in ways:
-            found = await _asked(index, settings, asked, weight, rerank)
+            found = await _ask(index, settings, asked, weight, rerank)
             for measure in ("ndcg@10", "recall@5"):
                 rows.append(Row(f"{measure}, {label}, {where}", found[measure], detail=True))
             rows.append(Row(f"A search, p50, {label}, {where}", found["p50_ms"], "ms", detail=True))
@@ -81,14 +81,14 @@ async def _measured(name: str) -> list[Row]:
     return rows
 
 
-async def _asked(
+async def _ask(
     index: Indexed,
     settings: Settings,
     asked: Sequence[dataset.Question],
     weight: float,
     rerank: bool,
 ) -> dict[str, float]:
-    plans.LATE_WEIGHT = weight
+    recipe.LATE_WEIGHT = weight
     rag = settings.rag.model_copy(update={"rerank": rerank})
     recipes = Recipes(settings.model_copy(update={"rag": rag}))
     async with aclosing(Engine(index.adapters, recipes.search_recipe)) as engine:
@@ -98,7 +98,7 @@ async def _asked(
 async def _candidates(
     index: Indexed, asked: Sequence[dataset.Question], where: str
 ) -> AsyncIterator[Row]:
-    """How many of the best by MaxSim over all passages the index has among its best."""
+    """Tell how many of the best by MaxSim over all passages the index has among its best."""
     adapters, collection = index.adapters, index.collection
     embedder = adapters.embedders.find_indexing(collection)
     if not isinstance(embedder, LateEmbedder):
@@ -168,7 +168,7 @@ def _multi_vectors(packed: Sequence[bytes], dimensions: int) -> _Shard:
 
 
 async def _sizes(index: Indexed, where: str) -> AsyncIterator[Row]:
-    """What the index of late interaction takes: the same collection with and without it."""
+    """Yield what the index of late interaction takes: the same collection with and without it."""
     sizes = []
     for late in (index.collection.late, 0):
         with tempfile.TemporaryDirectory(prefix="ragstone-late-") as folder:

@@ -67,9 +67,9 @@ async def measure(data: Path) -> list[Row]:
             "read": partial(search, adapters, collection, reader_filter(READER)),
             "open": partial(search, adapters, collection, And(())),
             "changed": partial(change, adapters, collection),
-            "hybrid": partial(finished, a_search(adapters, HYBRID)),
-            "late": partial(finished, a_search(adapters, LATE)),
-            "whole": partial(finished, Engine(adapters, {"standard": Recipe(before)})),
+            "hybrid": partial(finish, a_search(adapters, HYBRID)),
+            "late": partial(finish, a_search(adapters, LATE)),
+            "whole": partial(finish, Engine(adapters, {"standard": Recipe(before)})),
         }
         seconds = await times(questions[:QUESTIONS], works)
         memory = resident_mb()
@@ -118,7 +118,7 @@ async def measure(data: Path) -> list[Row]:
 
 
 def a_search(adapters: Adapters, plan: dict[str, Any]) -> Engine:
-    """A search by the standard recipe with another plan."""
+    """Return a search by the standard recipe with another plan."""
     recipe = Recipes(Settings()).of("search", "standard")
     stages = tuple(
         Route(plan=replace(stage.plan, **plan)) if isinstance(stage, Route) else stage
@@ -128,12 +128,12 @@ def a_search(adapters: Adapters, plan: dict[str, Any]) -> Engine:
 
 
 async def fill(data: Path) -> None:
-    """Real passages repeated with shuffled words, and clustered vectors of the real width."""
+    """Repeat real passages with shuffled words, and clustered vectors of the real width."""
     async with open_adapters(Settings(ragstone_data=data)) as (adapters, _, _):
-        await filled(adapters)
+        await fill_index(adapters)
 
 
-async def filled(adapters: Adapters) -> None:
+async def fill_index(adapters: Adapters) -> None:
     embedder = adapters.embedders.choose("en")
     collection = Collection(
         "default", NAME, embedder.name, embedder.fingerprint, embedder.dimensions, "en"
@@ -198,7 +198,7 @@ async def change(adapters: Adapters, collection: Collection, question: str) -> N
     await adapters.index.upsert(collection, [changed], MEANT[None, :])
 
 
-async def finished(engine: Engine, question: str) -> None:
+async def finish(engine: Engine, question: str) -> None:
     await engine.answer(Ask(question, collection=NAME))
 
 

@@ -103,7 +103,7 @@ class Caller:
 
 
 def operations_measured(count: int) -> dict[str, Operation]:
-    """Each operation by its name."""
+    """Return each operation by its name."""
     middle = path_of(count // 6 * 3)  # one that everybody may read
     found: dict[str, Operation] = {
         "models": lambda c: c.get("/v1/models"),
@@ -142,7 +142,7 @@ in proportion to them and no memory. It is asked once."""
 
 
 def run() -> Iterator[Row]:
-    few, many = (asyncio.run(measured(count)) for count in (SMALL, DOCUMENTS))
+    few, many = (asyncio.run(measure(count)) for count in (SMALL, DOCUMENTS))
     state = ", state in PostgreSQL" if SHARED else ""
     for name, item in many.items():
         what = f"{DOCUMENTS:,} documents{state}: {name}"
@@ -166,11 +166,11 @@ def path_of(number: int) -> str:
     return f"/share/{number // FOLDER:05}/{number % FOLDER:02}.md"
 
 
-async def measured(count: int) -> dict[str, Measured]:
-    """Every operation on a collection of so many documents."""
+async def measure(count: int) -> dict[str, Measured]:
+    """Return every operation on a collection of so many documents."""
     with tempfile.TemporaryDirectory() as directory, state_url(Path(directory)) as url:
         settings = Settings(ragstone_data=Path(directory), state={"url": url} if url else {})
-        collection = await made(settings)
+        collection = await make_collection(settings)
         async with build.open_adapters(settings) as (adapters, _, database):
             await adapters.catalog.put_collection(collection)
             await adapters.index.create(collection)
@@ -190,7 +190,7 @@ async def measured(count: int) -> dict[str, Measured]:
             ) as http:
                 caller = Caller(http, service, collection.name)
                 return {
-                    name: await timed(work, caller, 1 if name in EVERYTHING else REPEATS)
+                    name: await time_operation(work, caller, 1 if name in EVERYTHING else REPEATS)
                     for name, work in operations_measured(count).items()
                 }
 
@@ -208,8 +208,8 @@ def state_url(directory: Path) -> Iterator[str]:
         server.stop()
 
 
-async def made(settings: Settings) -> Collection:
-    """A collection for the bundled embedder."""
+async def make_collection(settings: Settings) -> Collection:
+    """Return a collection for the bundled embedder."""
     async with build.open_embedders(settings) as embedders:
         model = embedders.choose("en")
     return Collection(
@@ -239,7 +239,7 @@ def document(collection: Collection, number: int) -> Document:
 
 
 def chunk(of: Document) -> Chunk:
-    """Its only one."""
+    """Return its only one."""
     return Chunk(
         chunk_id=str(uuid5(NAMESPACE_URL, f"{of.id}@1#0")),
         document_id=of.id,
@@ -278,7 +278,7 @@ def write_rows(connection: Connection, some: Sequence[Document]) -> None:
     connection.execute(insert(revisions), rows)
 
 
-async def timed(work: Operation, caller: Caller, repeats: int) -> Measured:
+async def time_operation(work: Operation, caller: Caller, repeats: int) -> Measured:
     """Run an operation a few times beside a task that watches the loop and the memory."""
     before, held = own_mb(), 0.0
     stops: list[float] = [0.0]

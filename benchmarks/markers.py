@@ -14,7 +14,7 @@ from ragstone.core.turn import Hit, Passage
 
 CUTS = int(os.environ.get("BENCH_CUTS", "1000000"))
 STREAMS = 1_000
-MOST_HELD = 30
+MAX_HELD = 30
 
 PLAIN = (
     "The tower is old", " Der Turm ist 34 m hoch", "它建于一八七一年。", " A *bold* word",
@@ -34,21 +34,21 @@ def run() -> list[Row]:
     wrong = lost = held = 0
     for _ in range(STREAMS):
         text, expected = a_stream(chance)
-        whole = shown([text])[0]
+        whole = feed_client([text])[0]
         lost += bare(whole) != bare(expected)
         for _ in range(CUTS // STREAMS):
-            seen, most = shown(cut(text, chance))
+            seen, most = feed_client(cut(text, chance))
             wrong += seen != whole
             held = max(held, most)
     return [
         Row(f"{CUTS:,} random cuts of marked answers that show something else", wrong, most=0),
         Row("Marked answers that lose a character or show a marker", lost, most=0, detail=True),
-        Row("Characters held back at most", held, most=MOST_HELD),
+        Row("Characters held back at most", held, most=MAX_HELD),
     ]
 
 
 def a_stream(chance: random.Random) -> tuple[str, str]:
-    """An answer as a model sends it, and what of it is for the client."""
+    """Return an answer as a model sends it, and what of it is for the client."""
     text = expected = "Well."
     for _ in range(chance.randint(2, 9)):
         kind = chance.choice("ppct")
@@ -59,13 +59,13 @@ def a_stream(chance: random.Random) -> tuple[str, str]:
     return text, expected
 
 
-def shown(pieces: list[str]) -> tuple[str, int]:
-    """What the client sees, and how many characters were held back at most."""
+def feed_client(pieces: list[str]) -> tuple[str, int]:
+    """Return what the client sees, and how many characters were held back at most."""
     stream, markers = AnswerStream(PASSAGES), InlineMarkers(PASSAGES)
     seen, most = "", 0
     for piece in pieces:
         seen += markers.feed(stream.feed(piece))
-        most = max(most, stream.held + markers.held)
+        most = max(most, stream.buffer_length + markers.buffer_length)
     return seen + markers.feed(stream.end()) + markers.end(), most
 
 
@@ -75,7 +75,7 @@ def cut(text: str, chance: random.Random) -> list[str]:
 
 
 def bare(text: str) -> str:
-    """The text without space, which goes with what is taken out."""
+    """Return the text without space, which goes with what is taken out."""
     return "".join(text.split())
 
 

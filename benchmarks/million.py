@@ -54,18 +54,18 @@ def run() -> list[Row]:
 
 
 async def measure(data: Path) -> list[Row]:
-    """Queries for what only one principal may read and for everything, and exact ones."""
+    """Return queries for what only one principal may read and for everything, and exact ones."""
     asked = vectors(np.random.default_rng(1), QUERIES)
     async with aclosing(EdgeIndex(data)) as index:
         for item in asked[:20]:
-            await found(index, item, exact=False)
+            await find_best(index, item, exact=False)
         seconds, near = [], []
         for item in asked:
             started = time.perf_counter()
-            near.append(await found(index, item, exact=False))
+            near.append(await find_best(index, item, exact=False))
             seconds.append(time.perf_counter() - started)
         memory = resident_mb()  # before the exact searches, which read every vector
-        exact = [await found(index, item, exact=True) for item in asked]
+        exact = [await find_best(index, item, exact=True) for item in asked]
         hits = sum(len(set(a[:10]) & set(b[:10])) for a, b in zip(near, exact, strict=True))
     return [
         Row(f"{CHUNKS:,} chunks: a search by meaning, p50", 1000 * percentile(seconds, 0.5), "ms"),
@@ -80,15 +80,15 @@ async def measure(data: Path) -> list[Row]:
     ]
 
 
-async def found(index: EdgeIndex, vector: Vectors, exact: bool) -> list[str]:
-    """The ids of the best chunks under an access filter."""
+async def find_best(index: EdgeIndex, vector: Vectors, exact: bool) -> list[str]:
+    """Return the ids of the best chunks under an access filter."""
     search = Search("", vector)
     [one] = await index.search(COLLECTION, [search], reader_filter(Principal()), CANDIDATES, exact)
     return [scored.chunk_id for scored in one.found]
 
 
 def vectors(random: np.random.Generator, count: int) -> Vectors:
-    """Unit vectors around the centres of clusters."""
+    """Draw unit vectors around the centres of clusters."""
     centres = np.random.default_rng(0).normal(size=(CLUSTERS, DIMENSIONS)).astype(np.float32)
     rows = centres[random.integers(0, CLUSTERS, count)]
     rows = rows + NOISE * random.normal(size=rows.shape).astype(np.float32)

@@ -54,7 +54,7 @@ async def measure(server: PostgresServer, folder: Path) -> list[Row]:
             seconds: dict[Moving, list[float]] = {one_by_one: [], together: []}
             for _ in range(TURNS):
                 for moving, times in seconds.items():
-                    times.append(await timed(server, source, moving, far))
+                    times.append(await time_move(server, source, moving, far))
             where = f"PostgreSQL {far * 1000:.0f} ms away" if far else "PostgreSQL"
             found += rows(where, min(seconds[one_by_one]), min(seconds[together]))
     return found
@@ -80,8 +80,10 @@ class FarDatabase(PostgresConnections):
         return await super().run(work, table)
 
 
-async def timed(server: PostgresServer, source: ChunkIndex, moving: Moving, far: float) -> float:
-    """Seconds until all is in a new database."""
+async def time_move(
+    server: PostgresServer, source: ChunkIndex, moving: Moving, far: float
+) -> float:
+    """Measure the seconds until all is in a new database."""
     database = FarDatabase(await fresh_database(server.url), 60)
     database.seconds = far
     async with aclosing(PostgresIndex(database)) as target:

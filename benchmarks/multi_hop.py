@@ -70,19 +70,19 @@ class _Clocked(Rerank):
 
 def run() -> list[Row]:
     most = int(os.environ.get("BENCH_CHUNKS", CHUNKS))
-    return asyncio.run(_measured(_passages(most), _questions()))
+    return asyncio.run(_measure(_passages(most), _questions()))
 
 
-async def _measured(passages: Sequence[CorpusPassage], questions: Sequence[str]) -> list[Row]:
+async def _measure(passages: Sequence[CorpusPassage], questions: Sequence[str]) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="ragstone-multi-hop-") as directory:
         settings = Settings(ragstone_data=Path(directory), cache=CacheSettings(enabled=False))
         async with open_adapters(settings) as (adapters, _, _):
-            chunks = await _filled(adapters, passages, settings)
+            chunks = await _fill_index(adapters, passages, settings)
             async with (
                 aclosing(_engine(adapters, settings)) as on,
                 aclosing(_engine(adapters, without_hops(settings))) as off,
             ):
-                hops, none = await _taking_turns((on, off), questions)
+                hops, none = await _time_in_turns((on, off), questions)
     where = f"at {chunks:,} chunks"
     note = f"{len(questions)} questions"
     worked = WORKED[-len(questions) :]
@@ -107,16 +107,18 @@ def _engine(adapters: Adapters, settings: Settings) -> Engine:
     stages = Recipes(settings).of("search", "standard").stages
     if settings.stages:
         return Engine(adapters, {"standard": Recipe(stages)})
-    return Engine(adapters, {"standard": Recipe(tuple(map(_clocked, stages)))})
+    return Engine(adapters, {"standard": Recipe(tuple(map(_clock, stages)))})
 
 
-def _clocked(stage: Stage) -> Stage:
+def _clock(stage: Stage) -> Stage:
     if isinstance(stage, Rerank):
         return _Clocked()
-    return stage.but(inner=tuple(map(_clocked, stage.inner))) if stage.inner else stage
+    return stage.but(inner=tuple(map(_clock, stage.inner))) if stage.inner else stage
 
 
-async def _filled(adapters: Adapters, passages: Sequence[CorpusPassage], settings: Settings) -> int:
+async def _fill_index(
+    adapters: Adapters, passages: Sequence[CorpusPassage], settings: Settings
+) -> int:
     """Index the passages; the number of chunks."""
     collection = build_collection(passages, adapters, settings.ingest)
     await adapters.index.create(collection)
@@ -136,10 +138,10 @@ async def _filled(adapters: Adapters, passages: Sequence[CorpusPassage], setting
     return len(chunks)
 
 
-async def _taking_turns(
+async def _time_in_turns(
     engines: tuple[Engine, Engine], questions: Sequence[str]
 ) -> tuple[_Times, _Times]:
-    """Each engine's times over all questions, after ten unmeasured ones."""
+    """Return each engine's times over all questions, after ten unmeasured ones."""
     found = (_Times(), _Times())
     for turn in range(len(questions) + WARM):
         for number, (engine, times) in enumerate(zip(engines, found, strict=True)):

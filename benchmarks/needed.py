@@ -44,7 +44,7 @@ class Needing:
     words: Mapping[str, float] | None = None
 
     def recall(self, hits: Sequence[Hit], most: int) -> float:
-        """The share of it that the first documents, or the first chunks, hold."""
+        """Return the share of it that the first documents, or the first chunks, hold."""
         if self.words is not None:
             held = content_word_set(" ".join(hit.chunk.text for hit in hits[:most]))
             return sum(weight for word, weight in self.words.items() if word in held) / sum(
@@ -68,7 +68,7 @@ class Found:
     seconds: Sequence[float]
 
 
-async def found(
+async def ask_all(
     adapters: Adapters,
     collection: str,
     settings: Settings,
@@ -96,18 +96,18 @@ async def found(
 
 
 def without_hops(settings: Settings) -> Settings:
-    """The settings without the part `multi_hop` of the stage `rerank`."""
+    """Return the settings without the part `multi_hop` of the stage `rerank`."""
     return settings.model_copy(update={"stages": {"rerank": {"seeds": 0}}})
 
 
 def limit() -> int:
-    """Questions of a set that are asked at most."""
+    """Return questions of a set that are asked at most."""
     return int(os.environ.get("BENCH_QUESTIONS", "300"))
 
 
 def corpus(directory: Path) -> list[CorpusPassage]:
-    """The passages of a set: with BENCH_PASSAGES so many of them, first those that its questions
-    need."""
+    """Return the passages of a set: with BENCH_PASSAGES so many of them, first those that its
+    questions need."""
     every = dataset.corpus(directory)
     most = int(os.environ.get("BENCH_PASSAGES", len(every)))
     asked = questions(directory, every)
@@ -117,7 +117,7 @@ def corpus(directory: Path) -> list[CorpusPassage]:
 
 
 def questions(directory: Path, corpus: Sequence[CorpusPassage]) -> list[Needing]:
-    """The questions of the dev side, evenly spread where they are more than the limit."""
+    """Return the questions of the dev side, evenly spread where they are more than the limit."""
     rows = list(read_rows(dataset.dataset_file(directory / "dev", "queries")))
     rows = [row for row in rows if row.get("type") != CREATIVE]
     marked = any(row.get("relevant") for row in rows)
@@ -146,7 +146,7 @@ def _list(value: object) -> Sequence[object]:
 
 
 def _rarity(corpus: Sequence[CorpusPassage]) -> dict[str, float]:
-    """How rare each word of the texts is."""
+    """Tell how rare each word of the texts is."""
     pieces = [
         passage.text[start : start + WINDOW]
         for passage in corpus

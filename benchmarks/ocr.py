@@ -26,7 +26,7 @@ from ragstone.settings import IngestSettings
 _Document: Any = pypdfium2.PdfDocument
 _WORD = re.compile(r"\w+")
 _PAGES = 12
-_LEAST_WORDS = 100
+_MIN_WORDS = 100
 _DPI = 200
 
 
@@ -63,7 +63,7 @@ async def measure(directory: Path) -> list[Row]:
 
 
 def _scans(folder: Path, directory: Path) -> Iterator[tuple[Path, Counter[str]]]:
-    """Pages of the files, evenly taken, as PDFs of a picture, and the words of each."""
+    """Yield pages of the files, evenly taken, as PDFs of a picture, and the words of each."""
     files = sorted(folder.rglob("*.pdf"))
     files = files[:: max(1, len(files) // _PAGES)][:_PAGES]
     for number, file in enumerate(files):
@@ -71,7 +71,7 @@ def _scans(folder: Path, directory: Path) -> Iterator[tuple[Path, Counter[str]]]
             for index in range(len(document) // 3, len(document)):
                 page = document[index]
                 words = Counter(_WORD.findall(page.get_textpage().get_text_range()))
-                if words.total() < _LEAST_WORDS:
+                if words.total() < _MIN_WORDS:
                     continue
                 path = directory / f"{number}.pdf"
                 page.render(scale=_DPI / 72).to_pil().save(path, resolution=_DPI, quality=85)

@@ -35,12 +35,12 @@ async def measure(directory: Path) -> list[Row]:
     whole: dict[str, list[float]] = {"thread": [], "process": []}
     for _ in range(3):  # in turns, as a machine that others share is not always as fast
         processes = ParseProcesses(SETTINGS)
-        first.append(await timed(in_process(processes, files[:1])))
-        small["process"].append(await timed(in_process(processes, files)))
-        whole["process"].append(await timed(in_process(processes, [large])))
+        first.append(await time_parse(in_process(processes, files[:1])))
+        small["process"].append(await time_parse(in_process(processes, files)))
+        whole["process"].append(await time_parse(in_process(processes, [large])))
         await processes.aclose()
-        small["thread"].append(await timed(in_thread(files)))
-        whole["thread"].append(await timed(in_thread([large])))
+        small["thread"].append(await time_parse(in_thread(files)))
+        whole["thread"].append(await time_parse(in_thread([large])))
     per_file = {way: min(times) * 1000 / SMALL_FILES for way, times in small.items()}
     speed = {way: large.stat().st_size / 1e6 / min(times) for way, times in whole.items()}
     return [
@@ -64,7 +64,7 @@ async def measure(directory: Path) -> list[Row]:
     ]
 
 
-async def timed(work: object) -> float:
+async def time_parse(work: object) -> float:
     started = time.perf_counter()
     await work  # type: ignore[misc]
     return time.perf_counter() - started

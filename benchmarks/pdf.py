@@ -85,7 +85,7 @@ def run() -> list[Row]:
 
 
 def reading() -> list[Row]:
-    """What is read of the filings, and of a thousand of their pages in one file."""
+    """Return what is read of the filings, and of a thousand of their pages in one file."""
     files = sorted((eval_data() / "financebench" / "pdfs").glob("*.pdf"))
     blocks: dict[str, list[Block]] = {}
     pages, kept, words = 0, 0, 0
@@ -116,7 +116,7 @@ def reading() -> list[Row]:
 
 
 def rejections() -> Row:
-    """How many pages of real PDFs are taken for unreadable; none of them is."""
+    """Tell how many pages of real PDFs are taken for unreadable; none of them is."""
     pages = rejected = 0
     for file in eval_data().rglob("*.pdf"):
         document = _Document(file)
@@ -143,7 +143,7 @@ def _words(texts: Iterator[str]) -> Counter[str]:
 
 
 def _is_found(cell: tuple[str, int, str, str, str], blocks: Sequence[Block]) -> bool:
-    """Whether a row of a table on that page begins with the label and has the value below a
+    """Tell whether a row of a table on that page begins with the label and has the value below a
     column with these words."""
     _, page, label, column, value = cell
     rows = (
@@ -168,7 +168,7 @@ def _has_cell(row: str, label: str, column: str, value: str) -> bool:
 
 
 def _memory(files: Sequence[Path]) -> float:
-    """What all takes at most while a long PDF of real pages is read."""
+    """Return what all takes at most while a long PDF of real pages is read."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "long.pdf"
         _concatenate(files, path)

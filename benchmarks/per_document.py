@@ -26,10 +26,10 @@ QUESTIONS = 120
 
 def run() -> Iterator[Row]:
     for name in SETS:
-        yield from asyncio.run(_measured(name))
+        yield from asyncio.run(_measure(name))
 
 
-async def _measured(name: str) -> list[Row]:
+async def _measure(name: str) -> list[Row]:
     directory = eval_data() / name
     asked = [
         question for question in dataset.questions(directory, "dev", QUESTIONS) if question.relevant

@@ -26,7 +26,7 @@ import psycopg
 from benchmarks import postgres_chunks as chunks
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from benchmarks.startup import serving
+from benchmarks.startup import start_server
 from ragstone.build import open_adapters
 from ragstone.core.filters import EVERYTHING, Filter, path_filter, reader_filter
 from ragstone.core.records import Collection
@@ -78,7 +78,7 @@ def run() -> Iterator[Row]:
             yield from of_real_words(server.url)
             yield from of_synthetic_words(server.url)
             for name, shown in SETS.items():
-                yield from judged(server.url, name, shown)
+                yield from judge(server.url, name, shown)
         finally:
             server.stop()
 
@@ -99,8 +99,8 @@ def of_real_words(url: str) -> Iterator[Row]:
     chunks.build_hnsw(url, collection, HALF)
     yield Row(f"{WHAT}: copied and indexed, in", time.perf_counter() - started, "s", detail=True)
     yield from asyncio.run(searched(url, collection))
-    yield asyncio.run(started_beside_a_writer(url, collection))
-    yield asyncio.run(written(url))
+    yield asyncio.run(start_beside_writer(url, collection))
+    yield asyncio.run(measure_writes(url))
     drop(url, collection)
 
 
@@ -119,7 +119,7 @@ def drop(url: str, collection: Collection) -> None:
 
 
 async def searched(url: str, collection: Collection) -> list[Row]:
-    """One index query by words, by meaning, and by both at once; what is found by words."""
+    """Return one index query by words, by meaning, and by both at once; what is found by words."""
     database = PostgresConnections(url, 600)
     asked = [q.text for q in dataset.questions(eval_data() / "squad2_dev", "dev", QUESTIONS + WARM)]
     near = chunks.vectors(np.random.default_rng(5), len(asked), collection.dimensions)
@@ -137,7 +137,7 @@ async def searched(url: str, collection: Collection) -> list[Row]:
                 ]
         what = f"{WHAT}, questions of SQuAD"
         texts = asked[:: len(asked) // COMPARED]
-        made += await compared(database, index, collection, what, texts)
+        made += await compare_search(database, index, collection, what, texts)
     return made
 
 
@@ -147,14 +147,14 @@ async def in_turns(
     pairs: Sequence[tuple[Search, Search]],
     where: Filter,
 ) -> dict[str, list[float]]:
-    """The seconds of every kind of search, each at another question than the others at that time,
-    so that none finds in memory what another has just read."""
+    """Return the seconds of every kind of search, each at another question than the others at that
+    time, so that none finds in memory what another has just read."""
     seconds: dict[str, list[float]] = {"by words": [], "by meaning": [], "hybrid": []}
     for number in range(len(pairs)):
         for turn, kind in enumerate(seconds):
             meaning, by_words = pairs[(number + 7 * turn) % len(pairs)]
             asked = {"by words": [by_words], "by meaning": [meaning]}.get(kind, [meaning, by_words])
-            taken, _ = await timed(index.search(collection, asked, where, CANDIDATES))
+            taken, _ = await time_query(index.search(collection, asked, where, CANDIDATES))
             if number >= WARM:
                 seconds[kind].append(taken)
     return seconds
@@ -172,12 +172,12 @@ async def synthetic_searched(url: str, collection: Collection) -> list[Row]:
     async with aclosing(PostgresIndex(database)) as index:
         made: list[Row] = []
         for kind, texts in kinds().items():
-            made += await compared(database, index, collection, f"{WHAT}, {kind}", texts)
+            made += await compare_search(database, index, collection, f"{WHAT}, {kind}", texts)
     return made
 
 
 def kinds() -> dict[str, list[str]]:
-    """Questions of 5 and of 15 words of a chunk, and of 4 of the 30 commonest words."""
+    """Return questions of 5 and of 15 words of a chunk, and of 4 of the 30 commonest words."""
     random = np.random.default_rng(1)
     some = islice(chunks.Synthetic().some(random, 0, 40 * COMPARED), 0, None, 40)
     chosen = [text.split() for text in some]
@@ -189,20 +189,22 @@ def kinds() -> dict[str, list[str]]:
     return {"5 words": drawn(5), "15 words": drawn(15), "4 common words": common}
 
 
-async def compared(
+async def compare_search(
     database: PostgresConnections,
     index: PostgresIndex,
     collection: Collection,
     what: str,
     texts: Sequence[str],
 ) -> list[Row]:
-    """A search by words beside scoring every chunk with a word, and how many of the 10 best it
-    finds, or others that score as much."""
+    """Return a search by words beside scoring every chunk with a word, and how many of the 10 best
+    it finds, or others that score as much."""
     taken, every, found = [], [], []
     for text in texts:
-        seconds, [said] = await timed(index.search(collection, [Search(text)], MINE, CANDIDATES))
+        seconds, [said] = await time_query(
+            index.search(collection, [Search(text)], MINE, CANDIDATES)
+        )
         taken.append(seconds)
-        seconds, expected = await timed(everything(database, collection, text, MINE))
+        seconds, expected = await time_query(everything(database, collection, text, MINE))
         every.append(seconds)
         found.append(share_found(said, expected))
     return [
@@ -220,7 +222,7 @@ def share_found(said: RankedList, expected: Sequence[tuple[str, float]]) -> floa
     return len(as_good) / len(best) if best else 1.0
 
 
-async def timed(work: Awaitable[Any]) -> tuple[float, Any]:
+async def time_query(work: Awaitable[Any]) -> tuple[float, Any]:
     started = time.perf_counter()
     found = await work
     return time.perf_counter() - started, found
@@ -229,20 +231,20 @@ async def timed(work: Awaitable[Any]) -> tuple[float, Any]:
 async def everything(
     database: PostgresConnections, collection: Collection, text: str, where: Filter
 ) -> list[Any]:
-    """The best of every chunk with a word."""
+    """Return the best of every chunk with a word."""
 
     async def work(connection: Connection) -> list[Any]:
         await connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
-        one, _, _ = await questioning(connection, collection, text, where, CANDIDATES)
+        one, _, _ = await weigh_question(connection, collection, text, where, CANDIDATES)
         return await one.score_all()
 
     return await database.run(work)
 
 
-async def questioning(
+async def weigh_question(
     connection: Connection, collection: Collection, text: str, where: Filter, limit: int
 ) -> tuple[words.Questioning, Impact, int]:
-    """A question with what can be worth how much for it, and how many chunks there are."""
+    """Return a question with what can be worth how much for it, and how many chunks there are."""
     table = rows.table_name(collection)
     asked = rows.words(Bm25Encoder("en").query(text))
     held = await words.count_word_chunks(connection, rows.ChunkTable(table), asked)
@@ -251,17 +253,17 @@ async def questioning(
     return one, Impact(weighed, held), held[words.EVERY_CHUNK]
 
 
-def judged(url: str, name: str, shown: str) -> list[Row]:
+def judge(url: str, name: str, shown: str) -> list[Row]:
     collection = a_collection("judged")
     texts = passages(name)
     mixed = chunks.Mixed(texts.passages, real=len(texts.passages))
     chunks.load(url, collection, mixed, AMONG, with_vectors=False)
-    made = asyncio.run(judged_searched(url, collection, name, shown))
+    made = asyncio.run(judge_search(url, collection, name, shown))
     drop(url, collection)
     return made
 
 
-async def judged_searched(url: str, collection: Collection, name: str, shown: str) -> list[Row]:
+async def judge_search(url: str, collection: Collection, name: str, shown: str) -> list[Row]:
     folder = eval_data() / name
     ids = {entry.id: chunks.chunk_id(i) for i, entry in enumerate(dataset.corpus(folder))}
     every, bounded = [], []
@@ -286,7 +288,7 @@ async def both_ways(
     """What scoring every chunk with a word finds, and reading such a share as of a million."""
 
     async def work(connection: Connection) -> tuple[list[Any], list[Any]]:
-        one, impact, every = await questioning(connection, collection, text, EVERYTHING, 10)
+        one, impact, every = await weigh_question(connection, collection, text, EVERYTHING, 10)
         await one.inside(every)
         expected = await one.score_all()
         return expected, await one.heaviest(impact, every // words.SHARE) or expected
@@ -294,7 +296,7 @@ async def both_ways(
     return await database.run(work)
 
 
-async def written(url: str) -> Row:
+async def measure_writes(url: str) -> Row:
     """What it costs to write with one index over words, relative to the two of a former form."""
     seconds: dict[str, list[float]] = {"one": [], "two": []}
     texts = list(passages("squad2_dev").some(np.random.default_rng(9), 0, WRITES * WRITTEN))
@@ -306,7 +308,7 @@ async def written(url: str) -> Row:
             for name, taken in seconds.items():
                 numbers = range(turn * WRITTEN, (turn + 1) * WRITTEN)
                 some = [chunks.a_chunk(a_collection(name), texts[i], i) for i in numbers]
-                taken.append((await timed(index.upsert(a_collection(name), some)))[0])
+                taken.append((await time_query(index.upsert(a_collection(name), some)))[0])
         for name in seconds:
             await index.drop(a_collection(name))
     return Row(
@@ -330,7 +332,7 @@ def former(url: str, collection: Collection) -> None:
             connection.execute(statement.encode())
 
 
-async def started_beside_a_writer(url: str, collection: Collection) -> Row:
+async def start_beside_writer(url: str, collection: Collection) -> Row:
     """Seconds until a server is ready while somebody writes and does not commit."""
     table = rows.table_name(collection)
     with tempfile.TemporaryDirectory() as data:
@@ -357,7 +359,7 @@ async def started_beside_a_writer(url: str, collection: Collection) -> Row:
             writer.execute(f"DELETE FROM {table} WHERE document_id = 'd7'".encode())
             writer.execute(f"UPDATE {table}_words SET chunks = chunks + 1".encode())
             started = time.perf_counter()
-            with serving(environment, URL):
+            with start_server(environment, URL):
                 taken = time.perf_counter() - started
             writer.rollback()
     return Row(f"{WHAT}: `ragstone serve` until ready beside a writer", taken, "s", most=5)

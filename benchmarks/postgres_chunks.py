@@ -109,7 +109,7 @@ def load(
         held: Counter[int] = Counter()
         parts = [(start, min(PART, count - start)) for start in range(0, count, PART)]
         with ProcessPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            for found in pool.map(partial(_copied, url, collection, texts, with_vectors), parts):
+            for found in pool.map(partial(_copy, url, collection, texts, with_vectors), parts):
                 held.update(found)
         words = f"COPY {table}_words (word, chunks) FROM STDIN".encode()
         with connection.cursor() as cursor, cursor.copy(words) as copy:
@@ -152,7 +152,7 @@ def a_chunk(collection: Collection, text: str, number: int) -> Chunk:
         path=f"/folder{number % 100}/d{number // 20}.txt",
         tenant=collection.tenant,
         collection=collection.id,
-        allowed=(_allowed(number),),
+        allowed=(_allow(number),),
         start=0,
         end=len(text),
     )
@@ -162,13 +162,13 @@ def chunk_id(number: int) -> str:
     return str(UUID(int=number))
 
 
-def _allowed(number: int) -> str:
+def _allow(number: int) -> str:
     if number % 100 == 1:
         return "group:few"
     return "group:some" if number % 10 == 0 else EVERYONE
 
 
-def _copied(
+def _copy(
     url: str, collection: Collection, texts: Texts, with_vectors: bool, part: tuple[int, int]
 ) -> Counter[int]:
     """Write some chunks; how many of them hold each word."""

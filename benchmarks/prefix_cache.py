@@ -20,8 +20,7 @@ import httpx2
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.answer.assemble import compress_texts
-from ragstone.answer.build_prompt import SOURCES
+from ragstone.answer.assemble import SOURCES, compress_texts
 from ragstone.core.answer import Instructions, Layout
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
@@ -135,7 +134,7 @@ def _prompt(
     sources_last: bool,
     ratio: float,
 ) -> str:
-    """What is sent for a question, with passages of its own."""
+    """Return what is sent for a question, with passages of its own."""
     places = range(turn * PASSAGES, (turn + 1) * PASSAGES)
     short = compress_texts(question, [texts[at % len(texts)] for at in places], ratio)
     passages = [_passage(number, text) for number, text in enumerate(short, 1)]
@@ -173,7 +172,7 @@ def _conversation(
             messages = [
                 {"role": "system", "content": first}, *said, {"role": "user", "content": last}
             ]  # fmt: skip
-            measured, reply = _asked(http, messages, caches)
+            measured, reply = _ask(http, messages, caches)
             whole = json.dumps(messages)
             same = _same(before, whole) / len(whole)
             before = whole
@@ -185,7 +184,7 @@ def _conversation(
 
 
 def _same(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """Tell how many characters two texts have in common at their beginning."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -193,7 +192,7 @@ def _same(one: str, other: str) -> int:
 def _messages(
     passages: Sequence[Passage], question: str, form: str, sources_last: bool
 ) -> tuple[str, str]:
-    """The system's text and the user's message of a question of this form."""
+    """Return the system's text and the user's message of a question of this form."""
     rules = build_instructions(
         lambda name: load_shipped(name) or "",
         [ANSWER],
@@ -206,7 +205,7 @@ def _messages(
     return compose(passages, question, Instructions(rules, opening=SOURCES, layout=layout))
 
 
-def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:
+def _ask(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:
     body = {
         "messages": messages, "stream": True, "max_tokens": REPLY_TOKENS, "temperature": 0.0,
         "cache_prompt": caches, "id_slot": 0, "timings_per_token": True,

@@ -31,10 +31,10 @@ PDFS += ("MGMRESORTS_2023Q2_10Q", "MICROSOFT_2023_10K", "NETFLIX_2015_10K")
 
 
 def run() -> Iterator[Row]:
-    yield from asyncio.run(_measured())
+    yield from asyncio.run(_measure())
 
 
-async def _measured() -> list[Row]:
+async def _measure() -> list[Row]:
     rows = [row for row in read_questions() if not row["refuse"]]
     kept = os.environ.get("BENCH_INDEX")
     with tempfile.TemporaryDirectory() as made, model_server() as server:
@@ -57,7 +57,7 @@ async def _measured() -> list[Row]:
 
 
 def read_questions() -> list[dict[str, Any]]:
-    """The questions of the exam."""
+    """Return the questions of the exam."""
     lines = (eval_data() / "exam" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
@@ -73,7 +73,7 @@ async def index_exam(service: Service) -> None:
 
 
 async def _prompt(service: Service, server: ModelServer, row: Mapping[str, Any]) -> str:
-    """What the model is sent for the answer to a question; empty where it is not asked."""
+    """Return what the model is sent for the answer to a question; empty where it is not asked."""
     *before, last = row["turns"]
     history = tuple(
         message

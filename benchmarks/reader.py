@@ -29,8 +29,8 @@ from ragstone.reader.local import LocalReader
 from ragstone.reader.network import FILE, find_bundled
 from ragstone.verify.checker import ReadingChecker
 from ragstone.verify.groundedness import MIN_SUPPORT
-from training.reader.example import held_out
-from training.reader.real import Maker, labelled
+from training.reader.example import is_held_out
+from training.reader.real import Maker, read_labelled
 from training.reader.suite import suite
 
 ASKED = 600
@@ -40,7 +40,7 @@ LABELLED = ("fever_symmetric", "jnli_ja", "klue_nli_ko")
 TIMES = 20
 """How often ten pairs are read."""
 
-MOST_RESPONSES = 150
+MAX_RESPONSES = 150
 """Responses of a set that are read: of FaithBench each has several sentences."""
 
 REJECTED = 0.05
@@ -76,14 +76,14 @@ async def _run(data: Path) -> list[Row]:
 
 async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
     every, asked = ([item for item in suite(data) if item.asked == so] for so in (False, True))
-    told = await _told(
+    told = await _tell(
         [GroundingRow("", item.passage, item.text, item.true) for item in asked], reader
     )
     caught, _ = _caught(told.reader, told.right, _threshold(told.reader, told.right))
     what = "Other answers behind a question caught where .05 of true ones are rejected, reader"
     found = [Row(what, caught, note=f"{len(asked) // 2} pairs", detail=True)]
     given = [GroundingRow("", item.passage, item.text, item.true) for item in every]
-    told = await _told(given, reader)
+    told = await _tell(given, reader)
     for language in ("", *dict.fromkeys(item.language for item in every)):
         chosen = [i for i, item in enumerate(every) if language in ("", item.language)]
         here = f" ({language})" if language else ""
@@ -102,7 +102,7 @@ async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
 
 
 def _caught(scores: Sequence[float], true: Sequence[bool], least: float) -> tuple[float, float]:
-    """The shares of false and of true statements under `least`."""
+    """Return the shares of false and of true statements under `least`."""
     false = [item < least for item, right in zip(scores, true, strict=True) if not right]
     rejected = [item < least for item, right in zip(scores, true, strict=True) if right]
     return sum(false) / len(false), sum(rejected) / len(rejected)
@@ -113,7 +113,7 @@ def _threshold(scores: Sequence[float], true: Sequence[bool]) -> float:
     return ordered[int(REJECTED * len(ordered))]
 
 
-async def _told(given: Sequence[GroundingRow], reader: LocalReader) -> Told:
+async def _tell(given: Sequence[GroundingRow], reader: LocalReader) -> Told:
     checker = ReadingChecker(reader)
     read = await reader.read([Pair(row.response, row.source) for row in given])
     return Told(
@@ -135,7 +135,7 @@ async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
         ("faithbench", None, None),
     ):
         kept = _apart(data, name)
-        told = await _told(kept, reader)
+        told = await _tell(kept, reader)
         for who, scores in told.each().items():
             bounds = (accuracy, area) if who == "verdicts" else (None, None)
             said = [item >= MIN_SUPPORT for item in scores]
@@ -160,19 +160,19 @@ async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
 
 
 def _apart(data: Path, name: str) -> list[GroundingRow]:
-    """The rows of a set that the reader did not learn from."""
+    """Return the rows of a set that the reader did not learn from."""
     every = rows(data / name / "dev" / "examples.jsonl.gz")
     if name in LABELLED:
-        known = {row["id"] for row in labelled(data, name, held=True)}
+        known = {row["id"] for row in read_labelled(data, name, held=True)}
         return [row for row in every if row.id in known]
     if name == "wice":
-        return [row for row in every if held_out("wice " + row.id.split("#")[0])]
-    return spread(every, MOST_RESPONSES)
+        return [row for row in every if is_held_out("wice " + row.id.split("#")[0])]
+    return spread(every, MAX_RESPONSES)
 
 
 async def _questions(data: Path, reader: LocalReader, name: str, own: float | None) -> list[Row]:
-    """Questions beside their own passage: the sentence of the answer, and whether there is one.
-    The rules are those of the extractive answers without the vectors of tokens."""
+    """Return questions beside their own passage: the sentence of the answer, and whether there is
+    one. The rules are those of the extractive answers without the vectors of tokens."""
     passages = Maker(data, held=True, seed=0).passages(name)
     chosen = random.Random(4).sample(passages.questions, min(ASKED, len(passages.questions)))
     texts = [passages.by_id[item["relevant"][0]]["text"] for item in chosen]
@@ -242,16 +242,16 @@ async def _times(data: Path, reader: LocalReader) -> list[Row]:
     texts = corpus[: 10 * TIMES]
     claims = [text[s.start : s.end] for text in texts for s in sentences(text)[:1]]
     asked = "Who led the army in that year?"
-    verdicts = await _taken(reader, [Pair(f"As is known, {claim}", claim) for claim in claims])
-    answers = await _taken(reader, [Pair(asked, item, question=True) for item in texts])
+    verdicts = await _time_pairs(reader, [Pair(f"As is known, {claim}", claim) for claim in claims])
+    answers = await _time_pairs(reader, [Pair(asked, item, question=True) for item in texts])
     return [
         Row("Verdicts on ten sentences beside one each", 1000 * verdicts, "ms", most=250),
         Row("Reading ten passages for a question", 1000 * answers, "ms", most=400),
     ]
 
 
-async def _taken(reader: LocalReader, pairs: Sequence[Pair]) -> float:
-    """Seconds (median) for ten pairs."""
+async def _time_pairs(reader: LocalReader, pairs: Sequence[Pair]) -> float:
+    """Return seconds (median) for ten pairs."""
     taken = []
     for start in range(0, len(pairs), 10):
         started = time.perf_counter()

@@ -35,7 +35,7 @@ def run() -> Iterator[Row]:
 
 
 async def count(rows: list[dict[str, str]]) -> tuple[int, int]:
-    """The refusals that are found, and the answers that are taken for one."""
+    """Return the refusals that are found, and the answers that are taken for one."""
     with TemporaryDirectory() as data:
         # Nobody calls the model: what it said is given.
         llm = LlmSettings(model="some", base_url="http://127.0.0.1:9/v1")

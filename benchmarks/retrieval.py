@@ -40,7 +40,7 @@ def run() -> Iterator[Row]:
     chosen = os.environ.get("BENCH_SETS")
     for name in chosen.split(",") if chosen else (*BOUNDS, *needed.SETS):
         if name in needed.SETS:
-            yield from asyncio.run(_found(name))
+            yield from asyncio.run(_measure_found(name))
             continue
         strategies = (None, "hybrid", "bm25", "dense")
         found = asyncio.run(compare(eval_data() / name, load(), strategies))
@@ -54,8 +54,8 @@ def run() -> Iterator[Row]:
         yield Row(above, better, least=NO_WORSE, detail=True)
 
 
-async def _found(name: str) -> list[Row]:
-    """How much of what a question needs is among the first five and ten."""
+async def _measure_found(name: str) -> list[Row]:
+    """Tell how much of what a question needs is among the first five and ten."""
     settings = load()
     corpus = needed.corpus(eval_data() / name)
     asked = needed.questions(eval_data() / name, corpus)
@@ -69,7 +69,7 @@ async def _found(name: str) -> list[Row]:
     async with index_passages(corpus, settings) as index:
         for label, chosen, strategy in ways:
             how = (chosen, asked, strategy, DEPTH, (5, 10))
-            found = await needed.found(index.adapters, NAME, *how)
+            found = await needed.ask_all(index.adapters, NAME, *how)
             note = f"{len(asked)} questions, {index.chunks:,} chunks"
             detail = label != "default settings"
             five, ten = found.recall.values()

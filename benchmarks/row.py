@@ -33,7 +33,7 @@ class Row:
         return " and ".join(f"{word} {_short(b)}" for word, b in bounds if b is not None)
 
     def line(self) -> str:
-        """The row for a terminal."""
+        """Return the row for a terminal."""
         verdict = "" if self.met else "  MISSED"
         bound = f"  ({self.bound_shown})" if self.bound_shown else ""
         return f"{self.what}: {self.shown}{bound}{verdict}"

@@ -32,8 +32,8 @@ _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, recover=True,
 
 
 def second(path: Path) -> str:
-    """The text of a file as the second reader has it, empty where there is none for its ending or
-    it cannot read the file."""
+    """Return the text of a file as the second reader has it, empty where there is none for its
+    ending or it cannot read the file."""
     try:
         return _READERS.get(path.suffix.lower(), lambda _: "")(path)
     except (OSError, ValueError, LookupError, zipfile.BadZipFile, etree.LxmlError, csv.Error):
@@ -72,7 +72,7 @@ def _common_words() -> frozenset[str]:
 
 
 def main_text(path: Path) -> str:
-    """The text of a page without its menus, empty where there is none."""
+    """Return the text of a page without its menus, empty where there is none."""
     try:
         paragraphs = justext.justext(
             decode_file(path).encode("utf-8", "replace"), _common_words(), encoding="utf-8"
@@ -119,7 +119,7 @@ def _book_text(path: Path) -> str:
 
 
 def _xml(parts: str, texts: str, without: str = "") -> Callable[[Path], str]:
-    """The texts of elements in the parts of a package, but below those of `without`."""
+    """Return the texts of elements in the parts of a package, but below those of `without`."""
 
     def read(path: Path) -> str:
         found = []
@@ -187,7 +187,7 @@ _ODF = _xml(r"content\.xml", "|".join(map(_LOCAL.format, "ph")), _ODF_DROPPED)
 
 
 def _json_text(source: str) -> str:
-    """Names and texts, one after another."""
+    """Return names and texts, one after another."""
     found: list[str] = []
 
     def taken(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -205,7 +205,7 @@ def _json_text(source: str) -> str:
 
 
 def _notebook_text(source: str) -> str:
-    """What stands in the cells, but not what they printed."""
+    """Return what stands in the cells, but not what they printed."""
     cells = json.loads(source).get("cells", ())
     return "\n".join("".join(cell.get("source", "")) for cell in cells)
 
@@ -224,7 +224,7 @@ _RTF_BREAKS = frozenset(("par", "line", "tab", "cell", "row", "page", "sect"))
 
 
 def _rtf_text(path: Path) -> str:
-    """The text of all groups but those of fonts, styles, pictures and the like."""
+    """Return the text of all groups but those of fonts, styles, pictures and the like."""
     source = path.read_text("latin-1")
     fonts = dict(re.findall(r"\\f(\d+)[^{};]*?\\fcharset(\d+)", source))
     parts: list[str] = []
@@ -257,7 +257,7 @@ def _rtf_part(match: re.Match[str], letters: str) -> str:
 
 
 def _pdf_text(path: Path) -> str:
-    """The text of all pages, hyphens at line ends taken away; empty without pdfminer.six."""
+    """Return the text of all pages, hyphens at line ends taken away; empty without pdfminer.six."""
     if not importlib.util.find_spec("pdfminer"):
         return ""
     library: Any = importlib.import_module("pdfminer.high_level")
@@ -269,7 +269,7 @@ def _pdf_text(path: Path) -> str:
 
 
 def _archive_text(path: Path) -> str:
-    """The texts of the members."""
+    """Return the texts of the members."""
     found = []
     with zipfile.ZipFile(path) as archive, TemporaryDirectory() as folder:
         for number, name in enumerate(archive.namelist()):
@@ -281,7 +281,7 @@ def _archive_text(path: Path) -> str:
 
 
 def _yaml_text(source: str) -> str:
-    """All but comments."""
+    """Return all but comments."""
     return re.sub(r"(?m)(?:^|\s)#.*$", "", source)
 
 

@@ -45,7 +45,7 @@ def run() -> Iterator[Row]:
         return plain.of("plain", ask.level)
 
     def looked_up(ask: Ask) -> Recipe:
-        return configured.answer_recipe(configured.asked(ask))
+        return configured.answer_recipe(configured.limit_ask(ask))
 
     before, after = (_seconds(choose, asks) for choose in (fixed, looked_up))
     question = asyncio.run(_question(asks))
@@ -58,11 +58,11 @@ def run() -> Iterator[Row]:
         f"{question * 1e6:.0f} µs",
     )
     yield Row("the first question after a change", made * 1000, "ms", most=50, detail=True)
-    yield Row("until another server has a change", asyncio.run(_seen()), "s", most=2)
+    yield Row("until another server has a change", asyncio.run(_time_changes()), "s", most=2)
 
 
 def _seconds(choose: Callable[[Ask], Recipe], asks: list[Ask]) -> float:
-    """Seconds for one question, the median of rounds over all."""
+    """Return seconds for one question, the median of rounds over all."""
     rounds = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -91,8 +91,8 @@ async def _question(asks: list[Ask]) -> float:
     return statistics.median(rounds)
 
 
-async def _seen() -> float:
-    """The longest of some changes, by two processes' views of one database."""
+async def _time_changes() -> float:
+    """Return the longest of some changes, by two processes' views of one database."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.sqlite"
         async with open_database(path) as here, open_database(path) as there:

@@ -52,10 +52,10 @@ RELATIONS = (
 
 def run() -> Iterator[Row]:
     with postgres_server() as server:
-        yield from asyncio.run(compared(server.url))
+        yield from asyncio.run(compare(server.url))
 
 
-async def compared(url: str) -> list[Row]:
+async def compare(url: str) -> list[Row]:
     places = {name: a_database(url, name) for name in ("own", "shared", "alone")}
     connections = {name: PostgresConnections(place, 60) for name, place in places.items()}
     own, shared, alone = (PostgresIndex(connection) for connection in connections.values())
@@ -141,7 +141,7 @@ def unit(vectors: np.ndarray) -> Vectors:
 
 
 def a_database(url: str, name: str) -> str:
-    """The address of a new database of the server."""
+    """Return the address of a new database of the server."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
@@ -153,7 +153,7 @@ def vacuum(url: str) -> None:
 
 
 def relations(url: str) -> tuple[int, int]:
-    """The number of indexes, and the bytes of tables and indexes."""
+    """Return the number of indexes, and the bytes of tables and indexes."""
     with psycopg.connect(url) as connection:
         found = connection.execute(RELATIONS.encode()).fetchone()
     assert found

@@ -48,7 +48,7 @@ COLLECTION = Collection("default", "sizes", "synthetic", "synthetic/1", WIDTH, "
 SHARES = (1 / np.arange(10, WORDS + 10)).cumsum() / (1 / np.arange(10, WORDS + 10)).sum()
 NAMES = np.array([f"w{number:x}ord" for number in range(WORDS)])
 
-MOST_BYTES, MOST_BUILDING = 7_800, 3.0
+MAX_BYTES, MAX_BUILDING = 7_800, 3.0
 """Bounds of a chunk of about 700 characters with token vectors, and of the space that building its
 search structures takes."""
 
@@ -79,7 +79,7 @@ def synthetic() -> Iterator[Row]:
 
 
 async def in_postgresql(url: str) -> list[Row]:
-    """The bytes of each part, with the index over meaning whole and at half precision."""
+    """Return the bytes of each part, with the index over meaning whole and at half precision."""
     what, made = f"{CHUNKS:,} chunks on PostgreSQL", []
     for half in (False, True):
         database = PostgresConnections(url, 600)
@@ -106,8 +106,8 @@ async def in_postgresql(url: str) -> list[Row]:
 
 
 async def relations(connection: Connection) -> dict[str, int]:
-    """The bytes of the table, with what lies beside it, and of each index, by the ends of their
-    names."""
+    """Return the bytes of the table, with what lies beside it, and of each index, by the ends of
+    their names."""
     table = rows.table_name(COLLECTION)
     await connection.execute("SELECT pg_stat_clear_snapshot()")
     found = await connection.execute(
@@ -121,8 +121,8 @@ async def relations(connection: Connection) -> dict[str, int]:
 
 
 async def in_qdrant(folder: Path) -> list[Row]:
-    """The bytes of a shard's files by what they hold, when its search structures are built. Its
-    vectors are floats, as a server of Qdrant has them."""
+    """Return the bytes of a shard's files by what they hold, when its search structures are built.
+    Its vectors are floats, as a server of Qdrant has them."""
     place = shard_path(folder, COLLECTION)
     place.mkdir(parents=True)
     edge.EdgeShard.create(str(place), former_config(WIDTH, 0)).close()
@@ -137,8 +137,8 @@ async def in_qdrant(folder: Path) -> list[Row]:
 
 
 async def in_the_data_directory(name: str) -> list[Row]:
-    """The bytes of what is below `index/` once a set is in it, as an ingest writes it: text first,
-    then vectors and those of tokens."""
+    """Return the bytes of what is below `index/` once a set is in it, as an ingest writes it: text
+    first, then vectors and those of tokens."""
     async with index_passages(dataset.corpus(eval_data() / name), load()) as made:
         source, collection = made.adapters.index, made.collection
         with tempfile.TemporaryDirectory(prefix="ragstone-sizes-") as place:
@@ -162,12 +162,12 @@ async def in_the_data_directory(name: str) -> list[Row]:
     count, all_ = made.chunks, sum(parts.values())
     where = f"{count:,} chunks of {name} in the data directory"
     return [
-        Row(f"{where}: together, a chunk", all_ / count, "bytes", most=MOST_BYTES),
+        Row(f"{where}: together, a chunk", all_ / count, "bytes", most=MAX_BYTES),
         *(
             Row(f"{where}: {part}, a chunk", size / count, "bytes", detail=True)
             for part, size in sorted(parts.items())
         ),
-        Row(f"{where}: most while they are built, over that", most / all_, most=MOST_BUILDING),
+        Row(f"{where}: most while they are built, over that", most / all_, most=MAX_BUILDING),
     ]
 
 
@@ -184,7 +184,7 @@ def bytes_by_part(folder: Path) -> dict[str, int]:
 
 
 def what_holds(parts: tuple[str, ...]) -> str:
-    """What a file of a shard is for."""
+    """Return what a file of a shard is for."""
     kinds = {
         "vector_storage": "vectors",
         "vector_index": "graphs and inverted lists",

@@ -55,19 +55,19 @@ def run() -> Iterator[Row]:
                 capture_output=True,
                 check=True,
             )
-            yield from asyncio.run(_attacked(url, process))
+            yield from asyncio.run(_attack(url, process))
 
 
-async def _attacked(url: str, process: int) -> list[Row]:
+async def _attack(url: str, process: int) -> list[Row]:
     async with httpx2.AsyncClient(base_url=url, timeout=120) as http:
-        quiet = [await _asked(http) for _ in range(10)]
+        quiet = [await _time_question(http) for _ in range(10)]
         before, files = resident_mb(process), _open_files(process)
         slow = [asyncio.create_task(_KINDS[n % len(_KINDS)](url)) for n in range(CONNECTIONS)]
         await asyncio.sleep(2)
         most, open_most, others = before, files, list[float]()
         end = time.monotonic() + SLOWEST
         while time.monotonic() < end:
-            others.append(await _asked(http))
+            others.append(await _time_question(http))
             most = max(most, resident_mb(process))
             open_most = max(open_most, _open_files(process))
             await asyncio.sleep(0.2)
@@ -93,8 +93,8 @@ async def _attacked(url: str, process: int) -> list[Row]:
     ]
 
 
-async def _asked(http: httpx2.AsyncClient) -> float:
-    """The seconds of a question; -1 if it was not answered."""
+async def _time_question(http: httpx2.AsyncClient) -> float:
+    """Return the seconds of a question; -1 if it was not answered."""
     body = {"model": "ragstone", "messages": [{"role": "user", "content": QUESTION}]}
     began = time.monotonic()
     answer = await http.post(CHAT, json=body)
@@ -107,12 +107,12 @@ def _open_files(process: int) -> int:
 
 
 async def _idle(url: str) -> None:
-    await _sent(url, [])
+    await _send_slowly(url, [])
 
 
 async def _slow_head(url: str) -> None:
     head = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Padding: " + b"x" * 10_000
-    await _sent(url, [head[n : n + 1] for n in range(len(head))])
+    await _send_slowly(url, [head[n : n + 1] for n in range(len(head))])
 
 
 async def _slow_body(url: str) -> None:
@@ -121,12 +121,12 @@ async def _slow_body(url: str) -> None:
         f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
-    await _sent(url, [head.encode(), *(body[n : n + 1] for n in range(len(body)))])
+    await _send_slowly(url, [head.encode(), *(body[n : n + 1] for n in range(len(body)))])
 
 
 async def _never_reads(url: str) -> None:
     """What is larger than the system holds of it: the description of the API, several times."""
-    await _sent(url, [b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20])
+    await _send_slowly(url, [b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20])
 
 
 async def _never_reads_a_stream(url: str) -> None:
@@ -139,13 +139,13 @@ async def _never_reads_a_stream(url: str) -> None:
         f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(said)}\r\n\r\n"
     )
-    await _sent(url, [(head + said).encode()])
+    await _send_slowly(url, [(head + said).encode()])
 
 
 _KINDS = (_idle, _slow_head, _slow_body, _never_reads, _never_reads_a_stream)
 
 
-async def _sent(url: str, parts: list[bytes]) -> None:
+async def _send_slowly(url: str, parts: list[bytes]) -> None:
     """Send the parts, a pause after each, and read nothing, for as long as the server allows."""
     loop, place = asyncio.get_running_loop(), urlsplit(url)
     with socket.socket() as connection:

@@ -145,7 +145,7 @@ async def ingest(service: Service, what: Path, collection: str) -> None:
 
 
 async def contents(service: Service) -> list[tuple[str, str, str]]:
-    """The documents of every collection, and what they are made of."""
+    """Return the documents of every collection, and what they are made of."""
     found = []
     for collection in await service.collections(Principal()):
         name = collection.collection.name

@@ -71,14 +71,14 @@ def run() -> list[Row]:
 
 async def measure(pid: int) -> list[Row]:
     async with httpx.AsyncClient(timeout=300, limits=httpx.Limits(max_connections=None)) as http:
-        await asked(http, "How many days of leave are there?", PATHS[0], Seen())
+        await ask(http, "How many days of leave are there?", PATHS[0], Seen())
         before, seen, watching = resident_mb(pid), Seen(), asyncio.Event()
-        watch = asyncio.create_task(watched(pid, seen, watching))
+        watch = asyncio.create_task(watch_memory(pid, seen, watching))
         began = time.perf_counter()
         async with asyncio.TaskGroup() as group:
             for number in range(REQUESTS):
                 question = f"How many days of leave has employee {number} in his first year?"
-                group.create_task(asked(http, question, PATHS[number % 2], seen))
+                group.create_task(ask(http, question, PATHS[number % 2], seen))
         took = time.perf_counter() - began
         watching.set()
         await watch
@@ -93,7 +93,7 @@ async def measure(pid: int) -> list[Row]:
     ]
 
 
-async def asked(http: httpx.AsyncClient, question: str, path: str, seen: Seen) -> None:
+async def ask(http: httpx.AsyncClient, question: str, path: str, seen: Seen) -> None:
     """One request, read to its end."""
     started = time.perf_counter()
     response = await http.post(URL + path, json={"query": question, "rewrite_method": "multi"})
@@ -103,14 +103,14 @@ async def asked(http: httpx.AsyncClient, question: str, path: str, seen: Seen) -
 
 
 def pieces(text: str) -> list[str]:
-    """What an answer says, in one piece or in events."""
+    """Return what an answer says, in one piece or in events."""
     if not text.startswith("data:"):
         return [text]
     events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
     return [event.get("content", "") for event in events]
 
 
-async def watched(pid: int, seen: Seen, ended: asyncio.Event) -> None:
+async def watch_memory(pid: int, seen: Seen, ended: asyncio.Event) -> None:
     """Look at the server's memory until the end."""
     while not ended.is_set():
         seen.memory = max(seen.memory, resident_mb(pid))
@@ -118,7 +118,7 @@ async def watched(pid: int, seen: Seen, ended: asyncio.Event) -> None:
 
 
 def model() -> Starlette:
-    """A chat model that takes its time with every call."""
+    """Return a chat model that takes its time with every call."""
 
     async def completions(request: Request) -> Response:
         body = await request.json()

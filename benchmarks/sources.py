@@ -41,28 +41,28 @@ def run() -> list[Row]:
 
 
 async def measure(kind: str) -> list[float]:
-    """The seconds of each sync."""
+    """Return the seconds of each sync."""
     with (
         tempfile.TemporaryDirectory(prefix="ragstone-sources-") as folder,
         open_place(kind, remembers=f"{REMEMBERED:.0f}s") as place,
     ):
         place.put({number: f"This is the text of file {number}." for number in range(FILES)})
         async with opened_collection(Path(folder), kind=kind, options=place.options) as synced:
-            first, run = await timed(synced)
+            first, run = await time_sync(synced)
             assert run.added == FILES, run
-            same, run = await timed(synced)
+            same, run = await time_sync(synced)
             assert run.added + run.changed + run.removed == 0, run
             some = range(0, FILES, 100)
             place.put({number: f"This is another text of file {number}." for number in some})
             await asyncio.sleep(2 * REMEMBERED)
-            changed, run = await timed(synced)
+            changed, run = await time_sync(synced)
             # What is changed in a mailbox is another message.
             assert run.changed + run.added == len(some), run
             return [first, same, changed]
 
 
-async def timed(synced: SyncedCollection) -> tuple[float, SourceRun]:
-    """The seconds of a sync, and what it did."""
+async def time_sync(synced: SyncedCollection) -> tuple[float, SourceRun]:
+    """Return the seconds of a sync, and what it did."""
     begun = time.perf_counter()
     run = await synced.sync()
     assert run.state == "done", run.error

@@ -48,27 +48,27 @@ def seconds_of_help(environment: dict[str, str]) -> float:
 def seconds_to_ready(environment: dict[str, str]) -> float:
     with tempfile.TemporaryDirectory() as data:
         started = time.perf_counter()
-        with serving({**environment, "RAGSTONE_DATA": data}):
+        with start_server({**environment, "RAGSTONE_DATA": data}):
             return time.perf_counter() - started
 
 
 def first_answer(environment: dict[str, str]) -> tuple[float, float, float]:
-    """Seconds until /ready answers, of the first answer and of the same question again, over one
-    document and without the cache of answers."""
+    """Return seconds until /ready answers, of the first answer and of the same question again, over
+    one document and without the cache of answers."""
     with tempfile.TemporaryDirectory() as data:
         environment = {**environment, "RAGSTONE_DATA": data, "CACHE__ENABLED": "false"}
         ingest = [RAGSTONE, "ingest", str(README)]
         subprocess.run(ingest, env=environment, capture_output=True, check=True)
         started = time.perf_counter()
-        with serving(environment):
+        with start_server(environment):
             start = time.perf_counter() - started
             token = json.loads(Path(data, "server.json").read_text())["token"]
-            first = asked(token, "What is Ragstone?")
-            return start, first, asked(token, "What is Ragstone?")
+            first = time_answer(token, "What is Ragstone?")
+            return start, first, time_answer(token, "What is Ragstone?")
 
 
 @contextmanager
-def serving(environment: dict[str, str], url: str = URL) -> Iterator[None]:
+def start_server(environment: dict[str, str], url: str = URL) -> Iterator[None]:
     """A server that has become ready."""
     server = subprocess.Popen(
         [RAGSTONE, "serve", "--port", url.rsplit(":", 1)[1]],
@@ -88,7 +88,7 @@ def serving(environment: dict[str, str], url: str = URL) -> Iterator[None]:
         server.wait()
 
 
-def asked(token: str, question: str) -> float:
+def time_answer(token: str, question: str) -> float:
     """Seconds until the whole answer is there."""
     body = {"model": "ragstone", "messages": [{"role": "user", "content": question}]}
     headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}

@@ -68,7 +68,7 @@ async def judge(groups: Sequence[dict[str, list[str]]]) -> dict[str, list[bool]]
 
 
 async def label(adapters: Adapters, question: str, text: str, passages: Sequence[str]) -> Label:
-    """The label of a sentence that follows another in an answer."""
+    """Return the label of a sentence that follows another in an answer."""
     held = tuple(make_passage(number, passage) for number, passage in enumerate(passages, 1))
     said = f"{passages[0]} [1]\n\n{text}"
     turn = Turn(Ask(question), question, passages=held, answer=GeneratedAnswer(said))

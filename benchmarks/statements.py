@@ -117,7 +117,7 @@ async def measure(statements: list[Statement]) -> tuple[list[bool], list[bool], 
 
 
 async def passes(statement: Statement, check: Check, adapters: Adapters) -> bool:
-    """Whether nothing is said against a statement."""
+    """Tell whether nothing is said against a statement."""
 
     ask = Ask(statement.question)
     turn = Turn(ask, ask.question, passages=statement.passages, answer=statement.answer)
@@ -150,6 +150,6 @@ def read_statements() -> list[Statement]:
 
 @cache
 def passages_of(folder: str) -> Mapping[str, str]:
-    """The passages of a set, by their ids."""
+    """Return the passages of a set, by their ids."""
     with gzip.open(eval_data() / folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         return {row["id"].rpartition(":")[2]: row["text"] for row in map(json.loads, lines)}

@@ -96,9 +96,9 @@ class _Stream:
 
 
 async def _stream(port: int, number: int) -> _Stream:
-    """One answer, read to its end."""
+    """Return one answer, read to its end."""
     seen = _Stream()
-    reader, writer = await _asked(port, f"{QUESTION} ({number})")
+    reader, writer = await _ask(port, f"{QUESTION} ({number})")
     last = 0.0
     while data := await reader.read(65536):
         now = time.perf_counter()
@@ -110,7 +110,7 @@ async def _stream(port: int, number: int) -> _Stream:
     return seen
 
 
-async def _asked(port: int, question: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _ask(port: int, question: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(_request(question, stream=True, connection="close"))
     await writer.drain()
@@ -136,7 +136,7 @@ async def _leave(port: int) -> int:
     """Clients that leave in the middle of their answer; how many answers had stopped a second
     later."""
     before = await _running(port)
-    streams = [await _asked(port, f"{QUESTION} [{number}]") for number in range(LEAVING)]
+    streams = [await _ask(port, f"{QUESTION} [{number}]") for number in range(LEAVING)]
     await asyncio.sleep(1.0)
     begun = await _running(port)
     for _, writer in streams:
@@ -167,7 +167,7 @@ async def _running(port: int) -> float:
 
 
 async def _overhead(port: int) -> tuple[list[float], list[float]]:
-    """Seconds of a whole answer over HTTP, and as the server measures the engine itself.
+    """Return seconds of a whole answer over HTTP, and as the server measures the engine itself.
 
     On one connection that is kept, as the clients of every chat API keep theirs.
     """
@@ -185,7 +185,7 @@ async def _overhead(port: int) -> tuple[list[float], list[float]]:
 
 
 async def _whole(reader: asyncio.StreamReader) -> bytes:
-    """The body of one response."""
+    """Return the body of one response."""
     head = await reader.readuntil(b"\r\n\r\n")
     [length] = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")]
     return await reader.readexactly(int(length.split(b":")[1]))

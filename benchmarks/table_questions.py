@@ -100,7 +100,7 @@ def run() -> Iterator[Row]:
 
 
 def folder() -> Path:
-    """Where the tables are."""
+    """Return where the tables are."""
     place = os.environ.get("RAGSTONE_PUBLIC_DATA")
     if not place:
         sys.exit("Set RAGSTONE_PUBLIC_DATA to the folder of public data.")
@@ -143,7 +143,7 @@ def is_refused(reply: Reply) -> bool:
 
 
 def is_right(question: Question, reply: Reply) -> bool:
-    """Whether a reply answers a question; one without an answer is only refused rightly."""
+    """Tell whether a reply answers a question; one without an answer is only refused rightly."""
     return not is_refused(reply) and judge(question, reply.text)
 
 
@@ -170,7 +170,7 @@ def judge(question: Question, text: str) -> bool:
 
 
 def says(text: str, wanted: str) -> bool:
-    """Whether a text has a number, a date, or words."""
+    """Tell whether a text has a number, a date, or words."""
     if _DECIMAL.fullmatch(wanted.lstrip("-")):
         return any(_is_rounded(number, wanted.lstrip("-")) for number in _numbers(text))
     if _ISO_DATE.fullmatch(wanted):
@@ -192,7 +192,7 @@ def _plain(text: str) -> str:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    """Each number as it is read with a decimal point, and as with a decimal comma."""
+    """Yield each number as it is read with a decimal point, and as with a decimal comma."""
     for match in _NUMBER.finditer(text):
         bare = re.sub(r"['’ \u00a0\u202f]", "", match[0])
         yield from {
@@ -203,7 +203,7 @@ def _numbers(text: str) -> Iterator[str]:
 
 
 def _is_rounded(number: str, wanted: str) -> bool:
-    """Whether a number is the wanted one, which may be rounded where it has decimals."""
+    """Tell whether a number is the wanted one, which may be rounded where it has decimals."""
     decimals, wanted_decimals = (len(text.partition(".")[2]) for text in (number, wanted))
     if not wanted_decimals:
         return float(number) == float(wanted)
@@ -253,7 +253,7 @@ def _download(registry: str, package: str, version: str, is_sdist: bool) -> byte
 
 
 def _read_member(archive: bytes, path: str) -> bytes:
-    """The file of an archive; `!` stands between a file that is an archive and its own."""
+    """Return the file of an archive; `!` stands between a file that is an archive and its own."""
     outer, _, inner = path.partition("!")
     if zipfile.is_zipfile(io.BytesIO(archive)):
         content = zipfile.ZipFile(io.BytesIO(archive)).read(outer)

@@ -47,13 +47,13 @@ def run() -> Iterator[Row]:
     files = [(path.with_name(f"{path.name.removesuffix('-str.xml')}.pdf"), path) for path in truths]
     known = [(pdf, *_truth(path)) for pdf, path in files if pdf.exists()]
     yield Row("PDFs with known tables", len(known), "files", detail=True)
-    yield from _measured("", [(_blocks(pdf), cells, words) for pdf, cells, words in known])
+    yield from _measure("", [(_blocks(pdf), cells, words) for pdf, cells, words in known])
     if importlib.util.find_spec("pdfplumber"):
-        other = [(_plumbed(pdf), cells, words) for pdf, cells, words in known]
-        yield from _measured(", pdfplumber", other)
+        other = [(_read_with_pdfplumber(pdf), cells, words) for pdf, cells, words in known]
+        yield from _measure(", pdfplumber", other)
 
 
-def _measured(
+def _measure(
     who: str, read: Sequence[tuple[_Read, list[_Cell], dict[int, set[str]]]]
 ) -> Iterator[Row]:
     total = in_row = in_both = alien = words = 0
@@ -135,18 +135,18 @@ def _blocks(pdf: Path) -> _Read:
     return _Read(rows)
 
 
-def _plumbed(pdf: Path) -> _Read:
-    """The tables of pdfplumber; an empty cell of the head has the name left of it."""
+def _read_with_pdfplumber(pdf: Path) -> _Read:
+    """Return the tables of pdfplumber; an empty cell of the head has the name left of it."""
     library: Any = importlib.import_module("pdfplumber")
     rows: dict[int, list[list[str]]] = defaultdict(list)
     with library.open(pdf) as document:
         for page in document.pages:
             for table in page.extract_tables():
-                rows[page.page_number] += _named(table)
+                rows[page.page_number] += _name(table)
     return _Read(rows)
 
 
-def _named(table: Sequence[Sequence[str | None]]) -> Iterable[list[str]]:
+def _name(table: Sequence[Sequence[str | None]]) -> Iterable[list[str]]:
     names: list[str] = []
     for cell in table[0]:
         names.append(cell if cell is not None else names[-1] if names else "")

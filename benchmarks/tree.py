@@ -33,7 +33,7 @@ from ragstone.service import IngestRequest
 from ragstone.settings import CacheSettings, IngestSettings, RagSettings, Settings
 
 QUESTIONS = ("Summarize {name}", "What is {name} about?", "Give me an overview of {name}")
-LEAST_SECTIONS = 10
+MIN_SECTIONS = 10
 PASSAGES = 10
 BEST, PLAIN, TREE = "the ten best passages", "read without a tree", "the tree"
 
@@ -60,10 +60,10 @@ class _Told:
 
 def run() -> Iterator[Row]:
     folder = os.environ.get("RAGSTONE_TREE_FILES")
-    yield from asyncio.run(_measured(Path(folder) if folder else eval_data() / "financebench/pdfs"))
+    yield from asyncio.run(_measure(Path(folder) if folder else eval_data() / "financebench/pdfs"))
 
 
-async def _measured(folder: Path) -> list[Row]:
+async def _measure(folder: Path) -> list[Row]:
     with tempfile.TemporaryDirectory() as directory:
         data = Path(directory)
         async with build.open(_settings(data, "traversal")) as service:
@@ -72,11 +72,11 @@ async def _measured(folder: Path) -> list[Row]:
             print(*last.notes, sep="\n")
             documents = await _documents(service)
             found = {
-                BEST: await _told(service, documents, _best),
-                TREE: await _told(service, documents, _answered),
+                BEST: await _tell(service, documents, _best),
+                TREE: await _tell(service, documents, _answer),
             }
         async with build.open(_settings(data, "off")) as service:
-            found[PLAIN] = await _told(service, documents, _answered)
+            found[PLAIN] = await _tell(service, documents, _answer)
     return list(_rows(f"{folder.parent.name}/{folder.name}", documents, found))
 
 
@@ -100,7 +100,7 @@ def _rows(
 
 
 def _settings(data: Path, tree: Literal["off", "traversal"]) -> Settings:
-    """Settings without a chat model and a cache."""
+    """Return settings without a chat model and a cache."""
     return Settings(
         ragstone_data=data,
         ingest=IngestSettings(tree="extractive", token_vectors="none"),
@@ -110,20 +110,20 @@ def _settings(data: Path, tree: Literal["off", "traversal"]) -> Settings:
 
 
 async def _documents(service: Ragstone) -> list[_Document]:
-    """The documents that have sections enough, with these."""
+    """Return the documents that have sections enough, with these."""
     adapters, found = service._adapters, list[_Document]()
     [collection] = await adapters.catalog.collections()
     for document in await adapters.catalog.documents(collection.tenant, collection.id):
         where = And((eq("revision", revision(document.id, document.version)), OWN_TEXT))
         chunks = [c async for batch in adapters.index.scan(collection, where) for c in batch]
         sections = _sections(sorted(chunks, key=lambda chunk: chunk.chunk_index))
-        if len(sections) >= LEAST_SECTIONS:
+        if len(sections) >= MIN_SECTIONS:
             found.append(_Document(document.path, sections))
     return found
 
 
 def _sections(chunks: Sequence[Chunk]) -> list[list[Span]]:
-    """The sentences under each heading, up to the next one."""
+    """Return the sentences under each heading, up to the next one."""
     headings: set[int] = set()
     said: set[Span] = set()
     for chunk in chunks:
@@ -142,7 +142,7 @@ def _sections(chunks: Sequence[Chunk]) -> list[list[Span]]:
     return [part for part in parts if part]
 
 
-async def _told(
+async def _tell(
     service: Ragstone,
     documents: Sequence[_Document],
     way: Callable[[Ragstone, Ask], Awaitable[tuple[list[Span], int, list[Span]]]],
@@ -153,13 +153,13 @@ async def _told(
         for question in QUESTIONS:
             ask = Ask(question.format(name=name), where=eq("path", document.path), top_k=PASSAGES)
             spans, tokens, cited = await way(service, ask)
-            share = _covered(document, spans) / len(document.sections)
-            told.append(_Told(share, tokens, _covered(document, cited)))
+            share = _count_covered(document, spans) / len(document.sections)
+            told.append(_Told(share, tokens, _count_covered(document, cited)))
     return told
 
 
-def _covered(document: _Document, spans: Sequence[Span]) -> int:
-    """How many sections have a sentence of which most is in one of the spans."""
+def _count_covered(document: _Document, spans: Sequence[Span]) -> int:
+    """Tell how many sections have a sentence of which most is in one of the spans."""
 
     def holds(span: Span, sentence: Span) -> bool:
         shared = min(span[1], sentence[1]) - max(span[0], sentence[0])
@@ -169,13 +169,13 @@ def _covered(document: _Document, spans: Sequence[Span]) -> int:
 
 
 async def _best(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span]]:
-    """The best passages of a search."""
+    """Return the best passages of a search."""
     hits = (await service.search(ask)).hits[:PASSAGES]
     return [(h.chunk.start, h.chunk.end) for h in hits], sum(count(h.chunk.text) for h in hits), []
 
 
-async def _answered(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span]]:
-    """What an answer is made from, and what it cites."""
+async def _answer(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[Span]]:
+    """Return what an answer is made from, and what it cites."""
     async for event in service.ask(replace(ask, top_k=None)):
         if isinstance(event, Done):
             turn = event.turn

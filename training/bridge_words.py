@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def frequent() -> list[str]:
-    """The most frequent words but for those that carry no meaning."""
+    """Return the most frequent words but for those that carry no meaning."""
     file = files("ragstone.language").joinpath("data/english_frequent.txt.gz")
     lines = gzip.decompress(file.read_bytes()).decode().splitlines()
     counted = sorted((line.split() for line in lines), key=lambda row: -int(row[1]))

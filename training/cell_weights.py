@@ -68,8 +68,8 @@ that are asked, so that what is not to be computed is known."""
 ROUNDED = Decimal("0.0051")
 """How far an answer of two decimals is from the figure."""
 
-LEAST_WORDS = ("lowest", "smallest", "smaller", "least", "lower")
-MOST_WORDS = ("highest", "largest", "larger", "higher", "greater", "most")
+MIN_WORDS = ("lowest", "smallest", "smaller", "least", "lower")
+MAX_WORDS = ("highest", "largest", "larger", "higher", "greater", "most")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Asked:
 
 
 def read_asked(name: str) -> Iterator[Asked]:
-    """The questions of a part of TAT-QA."""
+    """Yield the questions of a part of TAT-QA."""
     folder = clone("TAT-QA", "https://github.com/NExTplusplus/TAT-QA") / "dataset_raw"
     reports = json.loads((folder / f"tatqa_dataset_{name}.json").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as scratch:
@@ -110,9 +110,9 @@ def read_operation(question: Mapping[str, Any]) -> Operation | None:
     if question["answer_type"] != "arithmetic":
         if question["answer_type"] != "span" or not question["req_comparison"] or "second" in text:
             return None
-        if any(word in text for word in LEAST_WORDS):
+        if any(word in text for word in MIN_WORDS):
             return "least"
-        return "most" if any(word in text for word in MOST_WORDS) else None
+        return "most" if any(word in text for word in MAX_WORDS) else None
     signs = "".join(part for part in question["tree_derivation"] if part in "+-*/")
     if signs and set(signs) == {"+"}:
         return "sum"
@@ -127,7 +127,7 @@ def read_operation(question: Mapping[str, Any]) -> Operation | None:
 
 
 def is_claim(question: Mapping[str, Any]) -> bool:
-    """Whether the answer stands in the page, so that nothing is to be computed."""
+    """Tell whether the answer stands in the page, so that nothing is to be computed."""
     kinds = ("span", "multi-span")
     return question["answer_type"] in kinds and not question["req_comparison"]
 
@@ -150,7 +150,7 @@ def is_right(item: CellComputation, question: Mapping[str, Any]) -> bool:
 
 
 def uses_facts(item: CellComputation, question: Mapping[str, Any]) -> bool:
-    """Whether the cells are those that TAT-QA names."""
+    """Tell whether the cells are those that TAT-QA names."""
     try:
         facts = {abs(Decimal(fact.strip("$%").replace(",", ""))) for fact in question["facts"]}
     except InvalidOperation:
@@ -167,7 +167,7 @@ def own_questions(chance: random.Random) -> Iterator[tuple[str, int]]:
 
 
 def descend(parts: Parts, slope: Callable[[Parts], Parts], steps: int) -> Parts:
-    """The parts where a function is least, by Adam with steps that grow shorter."""
+    """Return the parts where a function is least, by Adam with steps that grow shorter."""
     speed = {name: np.zeros_like(part) for name, part in parts.items()}
     square = {name: np.zeros_like(part) for name, part in parts.items()}
     for step in range(1, steps + 1):

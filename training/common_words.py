@@ -23,14 +23,14 @@ def main(folder: Path) -> None:
 
 
 def vocabulary() -> set[str]:
-    """The whole words of the bundled tokenizer."""
+    """Return the whole words of the bundled tokenizer."""
     file = Path(ragstone.models.__file__).parent / "data" / "minilm-tokenizer.json"
     tokens = json.loads(file.read_text(encoding="utf-8"))["model"]["vocab"]
     return {token for token in tokens if token.isascii() and token.isalpha() and len(token) > 2}
 
 
 def lower_case_words(file: Path) -> Iterator[str]:
-    """The words of all synsets that are written without a capital."""
+    """Yield the words of all synsets that are written without a capital."""
     for line in file.read_text(encoding="utf-8").splitlines():
         parts = line.split()
         if not parts or not parts[0].isdigit() or line.startswith("  "):

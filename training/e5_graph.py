@@ -53,7 +53,7 @@ class Drawing:
         self.weights: list[onnx.TensorProto] = []
 
     def weight(self, name: str, kind: int, *shape: int) -> str:
-        """One that is added when the graph is opened."""
+        """Return one that is added when the graph is opened."""
         weight = TensorProto(name=name, data_type=kind, dims=shape)
         weight.data_location = TensorProto.EXTERNAL
         weight.external_data.add(key="location", value="none")
@@ -105,9 +105,9 @@ class Drawing:
 
 
 def encoder(graph: Drawing, layers: int, levels: int = 127, zero: int = 128) -> tuple[str, Seen]:
-    """The layers of a network like BERT, from "states" (texts, tokens, 384) to the last states
-    (texts times tokens, 384), and what goes into each matrix. Numbers are rounded to `levels` on
-    either side of `zero`."""
+    """Return the layers of a network like BERT, from "states" (texts, tokens, 384) to the last
+    states (texts times tokens, 384), and what goes into each matrix. Numbers are rounded to
+    `levels` on either side of `zero`."""
     graph.constant("last", [1], np.int64)
     graph.constant("rows", [-1, WIDTH], np.int64)
     graph.constant("thirds", [WIDTH] * 3, np.int64)
@@ -152,7 +152,7 @@ def encoder(graph: Drawing, layers: int, levels: int = 127, zero: int = 128) -> 
 def model(
     graph: Drawing, name: str, output: onnx.ValueInfoProto, watched: Seen = ()
 ) -> onnx.ModelProto:
-    """The drawing as a model that gives `output`, and what is `watched` too."""
+    """Return the drawing as a model that gives `output`, and what is `watched` too."""
     outputs = [output, *(helper.make_tensor_value_info(out, 1, None) for _, out in watched)]
     inputs = [helper.make_tensor_value_info("states", 1, ["texts", "tokens", WIDTH])]
     whole = helper.make_graph(graph.nodes, name, inputs, outputs, graph.weights)
@@ -160,7 +160,7 @@ def model(
     return helper.make_model(whole, opset_imports=versions, ir_version=10)
 
 
-def drawn(watched: bool = False) -> onnx.ModelProto:
+def draw_graph(watched: bool = False) -> onnx.ModelProto:
     """From states (texts, tokens, 384) to their mean after the last layer (texts, 384). With
     `watched`, what goes into each matrix is given too."""
     graph = Drawing()
@@ -173,11 +173,11 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
 
 
 def large_channels() -> Channels:
-    """Per matrix, the channels whose largest number over all texts is largest."""
+    """Find per matrix the channels whose largest number over all texts is largest."""
     some = {
         f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in engines.PARTS
     }
-    engine = E5Engine(read(weights_file()), drawn(watched=True).SerializeToString(), some)
+    engine = E5Engine(read(weights_file()), draw_graph(watched=True).SerializeToString(), some)
     return widest(
         some,
         (
@@ -198,7 +198,7 @@ def widest(names: Iterable[str], runs: Iterable[Sequence[Floats]]) -> Channels:
 
 
 def main() -> None:
-    (DATA / "e5-graph.onnx").write_bytes(drawn().SerializeToString())
+    (DATA / "e5-graph.onnx").write_bytes(draw_graph().SerializeToString())
     text = ",\n".join(f'"{name}": {ids}' for name, ids in large_channels().items())
     (DATA / "e5-channels.json").write_text("{\n" + text + "\n}\n", encoding="utf-8")
 

@@ -69,7 +69,7 @@ class Example:
 def example(
     question: dataset.Question, passages: Sequence[Passage], near: list[Vectors] | None, own: bool
 ) -> Example:
-    """The features of a question whose passages are given."""
+    """Return the features of a question whose passages are given."""
     found = [[read(p.text, unit) for unit in units(p.text)] for p in passages]
     rows = table(question.text, passages, found, near)
     texts = [text for own_ in found for text in own_]
@@ -80,8 +80,8 @@ def example(
     return Example(rows, np.array(right), own, zlib.crc32(named.rsplit("-", 1)[0].encode()) % 2)
 
 
-def trained_scores(examples: Sequence[Example]) -> Floats:
-    """Weights of the features, for the logarithm of how likely a unit is right."""
+def train_scores(examples: Sequence[Example]) -> Floats:
+    """Return weights of the features, for the logarithm of how likely a unit is right."""
     usable = [item for item in examples if item.right.any() and not item.right.all()]
     features = np.concatenate([item.rows for item in usable]).astype(np.float64)
     spread = features.std(axis=0) + 1e-6
@@ -99,13 +99,11 @@ def trained_scores(examples: Sequence[Example]) -> Floats:
         slope: Floats = features.T @ (share - share * right / np.maximum(held, 1e-12))
         return slope / len(usable) + DECAY * weights
 
-    return np.asarray(descended(gradient, features.shape[1]) / spread)
+    return np.asarray(descend(gradient, features.shape[1]) / spread)
 
 
-def trained_sureness(
-    features: Floats, own: NDArray[np.bool_], share: float
-) -> tuple[Floats, float]:
-    """Weights and bias of the probability that the corpus answers; its own weigh `share`."""
+def train_sureness(features: Floats, own: NDArray[np.bool_], share: float) -> tuple[Floats, float]:
+    """Return weights and bias of the probability that the corpus answers; its own weigh `share`."""
     mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
     scaled = np.concatenate([(features - mean) / spread, np.ones((len(features), 1))], axis=1)
     weights = np.where(own, share / own.mean(), (1 - share) / (1 - own.mean()))
@@ -115,13 +113,13 @@ def trained_sureness(
         slope: Floats = scaled.T @ (weights * (share - own)) / len(own)
         return slope + DECAY * w
 
-    found = descended(gradient, scaled.shape[1], steps=3 * STEPS)
+    found = descend(gradient, scaled.shape[1], steps=3 * STEPS)
     each: Floats = found[:-1] / spread
     return each, float(found[-1] - each @ mean)
 
 
-def descended(gradient: Callable[[Floats], Floats], size: int, steps: int = STEPS) -> Floats:
-    """Adam with a cosine schedule, from zero."""
+def descend(gradient: Callable[[Floats], Floats], size: int, steps: int = STEPS) -> Floats:
+    """Descend by Adam with a cosine schedule, from zero."""
     weights, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
     for step in range(1, steps + 1):
         slope = gradient(weights)
@@ -132,7 +130,7 @@ def descended(gradient: Callable[[Floats], Floats], size: int, steps: int = STEP
 
 
 def main(halves: bool) -> None:
-    sets = asyncio.run(collected())
+    sets = asyncio.run(collect_examples())
     english, german, chinese = sets["squad2_dev"], sets["xquad/de"], sets["cmrc2018_zh"]
     plain = [replace(item, rows=item.rows[:, : len(WORD_NAMES)]) for item in english]
     # German weighs more: it has no strangers, and fewer questions.
@@ -145,19 +143,19 @@ def main(halves: bool) -> None:
     if halves:
         for name, (scored, judged) in parts.items():
             for half in (0, 1):
-                weights = fitted(
+                weights = fit_weights(
                     name, *([e for e in p if e.half == half] for p in (scored, judged))
                 )
                 report(f"{name}, half {1 - half}", weights, [e for e in judged if e.half != half])
         return
-    data = {name: named(name, *fitted(name, *both)) for name, both in parts.items()}
+    data = {name: named(name, *fit_weights(name, *both)) for name, both in parts.items()}
     del data["pairs"]["scores"]
     target = files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")
     Path(str(target)).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
-async def collected() -> dict[str, list[Example]]:
-    """The examples of every set: its own questions, and another's that it cannot answer."""
+async def collect_examples() -> dict[str, list[Example]]:
+    """Return the examples of every set: its own questions, and another's that it cannot answer."""
     strangers = {
         "squad2_dev": "scifact",
         "xquad/de": "",
@@ -176,7 +174,7 @@ async def collected() -> dict[str, list[Example]]:
 
 
 async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) -> list[Example]:
-    """What the recipe finds for each question, up to the numbered passages, as features."""
+    """Return what the recipe finds for each question, up to the numbered passages, as features."""
     settings = load()
     async with index_passages(dataset.corpus(eval_data() / name), settings) as index:
         stages = Recipes(settings).of("plain", "standard").stages
@@ -199,13 +197,13 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
         return rows
 
 
-def fitted(
+def fit_weights(
     name: str, scored: Sequence[Example], judged: Sequence[Example]
 ) -> tuple[Floats, Floats, float]:
-    """The weights of the scores and of the sureness, and its bias."""
-    scores = trained_scores([item for item in scored if item.own])
+    """Return the weights of the scores and of the sureness, and its bias."""
+    scores = train_scores([item for item in scored if item.own])
     own = np.array([item.own for item in judged])
-    return scores, *trained_sureness(sureness(scores, judged), own, OWN[name])
+    return scores, *train_sureness(sureness(scores, judged), own, OWN[name])
 
 
 def sureness(scores: Floats, examples: Sequence[Example]) -> Floats:

@@ -51,11 +51,11 @@ HERE = Path(__file__).parent / "intent_data"
 
 def main() -> None:
     embedder = MiniLmModel()
-    small_talk = trained(embedder, *small_talk_examples(), len(CLASSES), DECAY)
+    small_talk = train_weights(embedder, *small_talk_examples(), len(CLASSES), DECAY)
     texts, labels = kind_examples()
     names = sorted(set(labels))
     numbers = [names.index(label) for label in labels]
-    kinds = trained(embedder, texts, numbers, [1.0] * len(texts), len(names), KINDS_DECAY)
+    kinds = train_weights(embedder, texts, numbers, [1.0] * len(texts), len(names), KINDS_DECAY)
     target = files("ragstone.understand").joinpath(f"data/{WEIGHTS}")
     np.savez_compressed(
         str(target),
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def small_talk_examples() -> tuple[list[str], list[int], list[float]]:
-    """Texts, their classes and their weights."""
+    """Return texts, their classes and their weights."""
     rows: list[tuple[str, str, float]] = []
     with gzip.open(eval_data() / "clinc150" / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -77,22 +77,22 @@ def small_talk_examples() -> tuple[list[str], list[int], list[float]]:
     for text in own_questions():
         near = bool(signs(text)[:2].any())
         weight = NEAR_WEIGHT if near else OWN_WEIGHT
-        rows += [(t, CLASSES[0], weight) for t in (text, written(text))]
+        rows += [(t, CLASSES[0], weight) for t in (text, write_carefully(text))]
     for kind in SMALL_TALK_KINDS:
         for text in (phrase.rstrip("…") for phrase in phrases()[kind]):
-            rows += [(t, kind, SMALL_TALK_WEIGHT) for t in (text, written(text))]
+            rows += [(t, kind, SMALL_TALK_WEIGHT) for t in (text, write_carefully(text))]
     texts, kinds, weights = zip(*rows, strict=True)
     return list(texts), [CLASSES.index(kind) for kind in kinds], list(weights)
 
 
 def own_questions() -> list[str]:
-    """Questions about documents, many of them near small talk."""
+    """Return questions about documents, many of them near small talk."""
     lines = (HERE / "questions.txt").read_text(encoding="utf-8").splitlines()
     return [*lines, *kind_examples()[0]]
 
 
 def keywords() -> list[str]:
-    """Words and pairs of words as they are typed into a search box."""
+    """Return words and pairs of words as they are typed into a search box."""
     said = json.dumps(phrases()["greeting"] + phrases()["thanks"] + phrases()["goodbye"])
     small = set(words(said))
     kept = [[word for word in words(text) if word not in small] for text in own_questions()]
@@ -106,25 +106,25 @@ def words(text: str) -> list[str]:
 
 
 def phrases() -> dict[str, list[str]]:
-    """The English phrases that are small talk by rule."""
+    """Return the English phrases that are small talk by rule."""
     file = files("ragstone.understand").joinpath("data/small_talk/en.json")
     found: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
 def kind_examples() -> tuple[list[str], list[str]]:
-    """Questions and the intents that they have."""
+    """Return questions and the intents that they have."""
     lines = (HERE / "kinds.tsv").read_text(encoding="utf-8").splitlines()
     labels, texts = zip(*(line.split("\t") for line in lines), strict=True)
     return list(texts), list(labels)
 
 
-def written(text: str) -> str:
-    """The text as a careful writer has it."""
+def write_carefully(text: str) -> str:
+    """Return the text as a careful writer has it."""
     return f"{text[0].upper()}{text[1:]}?"
 
 
-def trained(
+def train_weights(
     embedder: MiniLmModel,
     texts: list[str],
     classes: list[int],
@@ -132,7 +132,7 @@ def trained(
     count: int,
     decay: float,
 ) -> Floats:
-    """A row of weights for each class, the last column its constant."""
+    """Return a row of weights for each class, the last column its constant."""
     constant = np.ones((len(texts), 1), np.float32)
     marks = np.stack([signs(text) for text in texts])
     given = np.hstack([np.stack([embedder.vector(text) for text in texts]), marks, constant])

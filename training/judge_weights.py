@@ -30,7 +30,7 @@ from ragstone.reader.local import LocalReader
 from ragstone.verify.checker import ReadingChecker
 from ragstone.verify.reading_judge import NAMES, WEIGHTS, ReadingJudge
 from training import logistic
-from training.reader.example import held_out
+from training.reader.example import is_held_out
 from training.reader.real import split_of
 
 Floats = NDArray[np.float64]
@@ -72,7 +72,7 @@ def answers_of(name: str) -> Iterator[Answer]:
     """Yield right and wrong answers to the questions of a set."""
     chance = random.Random(SEED)
     papers = {paper.id: paper for paper in dataset.corpus(eval_data() / name)}
-    unseen = {i for i, p in papers.items() if held_out(split_of(name.split("/")[0], asdict(p)))}
+    unseen = {i for i, p in papers.items() if is_held_out(split_of(name.split("/")[0], asdict(p)))}
     asked = [
         question
         for question in dataset.questions(eval_data() / name, "dev")
@@ -126,7 +126,7 @@ async def read(answers: Sequence[Answer]) -> Floats:
 def weights(rows: Floats, right: NDArray[np.bool_]) -> Floats:
     """Return the weights of the columns; right answers weigh `RIGHT` together."""
     mass = np.where(right, RIGHT / right.sum(), (1 - RIGHT) / (~right).sum()) * len(right)
-    return logistic.fitted(rows, right.astype(np.float64), mass)
+    return logistic.fit_logistic(rows, right.astype(np.float64), mass)
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.evaluation.measures import auroc
 from ragstone.reader.local import LocalReader
 from ragstone.verify.reading_judge import KINDS, KINDS_FILE, read_answering, read_numbers
-from training.logistic import fitted
+from training.logistic import fit_logistic
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -171,7 +171,7 @@ class Space:
         mass = np.array([item.weight for item in self._given])[used]
         for side in (0, 1):
             mass[right == side] *= EACH / mass[right == side].sum()
-        weights = fitted(self._within[used], right, mass, DECAY)
+        weights = fit_logistic(self._within[used], right, mass, DECAY)
         return weights @ self._basis[:, :-1] * self._factors
 
     def unseen(self, kind: str, rows: Floats, folds: Sequence[Flags]) -> Floats:
@@ -215,7 +215,7 @@ async def main() -> None:
         mass = np.ones(len(right))
         for side in (False, True):
             mass[right == side] /= np.mean(right == side)
-        weights = fitted(columns[used], right.astype(np.float64), mass, SECOND_DECAY)
+        weights = fit_logistic(columns[used], right.astype(np.float64), mass, SECOND_DECAY)
         odds = columns[used] @ weights
         print(
             f"{kind}: of {len(odds)} not learned from, AUROC "

@@ -35,14 +35,14 @@ def main() -> None:
 
 
 async def embed_languages(articles: Mapping[str, Sequence[str]]) -> Floats:
-    """The mean vector of the articles in each language (languages, 384)."""
+    """Return the mean vector of the articles in each language (languages, 384)."""
     embedder = MultilingualE5()
     found = [await embedder.embed_passages(articles[language]) for language in LANGUAGES]
     return np.stack([vectors.mean(axis=0) for vectors in found])
 
 
 def read_declarations(folder: Path) -> dict[str, list[str]]:
-    """By language the articles of its first declaration, without their numbers."""
+    """Read by language the articles of its first declaration, without their numbers."""
     found = dict[str, list[str]]()
     for path in sorted(folder.glob("*.html")):
         page = parser.document_fromstring(path.read_text("utf-8"))

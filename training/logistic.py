@@ -10,9 +10,9 @@ NEAR = 1e-6
 """A step so small ends it."""
 
 
-def fitted(rows: Floats, right: Floats, mass: Floats, decay: Floats | float = 0.0) -> Floats:
-    """The weights of the columns that make the labels (0 or 1) likeliest, each row counting by its
-    mass; `decay` pulls a weight to nothing. A column of ones gives the constant."""
+def fit_logistic(rows: Floats, right: Floats, mass: Floats, decay: Floats | float = 0.0) -> Floats:
+    """Return the weights of the columns that make the labels (0 or 1) likeliest, each row counting
+    by its mass; `decay` pulls a weight to nothing. A column of ones gives the constant."""
     weights = np.zeros(rows.shape[1])
     pull = np.broadcast_to(np.asarray(decay, np.float64), weights.shape)
     for _ in range(STEPS):

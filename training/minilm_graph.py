@@ -57,7 +57,7 @@ TEXTS = (
 )
 
 
-def drawn(watched: bool = False) -> onnx.ModelProto:
+def draw_graph(watched: bool = False) -> onnx.ModelProto:
     """From states (texts, tokens, 384) to the last ones. With `watched`, what goes into each matrix
     is given too."""
     graph = Drawing()
@@ -68,7 +68,7 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
 
 
 def places(file: Path) -> dict[str, WeightPlace]:
-    """Where each weight stands in the model's file, by the name that the engine calls it."""
+    """Return where each weight stands in the model's file, by the name that the engine calls it."""
     data = file.read_bytes()
     graph = onnx.load(file).graph
     held = {item.name: item for item in graph.initializer}
@@ -105,18 +105,18 @@ def _names(graph: Any) -> Iterator[tuple[str, str]]:
 
 
 def large_channels(stand: dict[str, WeightPlace]) -> Channels:
-    """Per matrix, the channels whose largest number over all texts is largest."""
+    """Find per matrix the channels whose largest number over all texts is largest."""
     some = {
         f"l{layer}.{part}": list(range(WIDE)) for layer in range(MINILM_LAYERS) for part in JOINED
     }
-    engine = MiniLmEngine(model_file(), stand, some, drawn(watched=True).SerializeToString())
+    engine = MiniLmEngine(model_file(), stand, some, draw_graph(watched=True).SerializeToString())
     own = tokenizer()
     feeds = ({"states": engine.first_states(own.encode(text).ids)} for text in TEXTS)
     return widest(some, (engine.session.run(None, feed)[1:] for feed in feeds))
 
 
 def main() -> None:
-    (DATA / MINILM_GRAPH).write_bytes(drawn().SerializeToString())
+    (DATA / MINILM_GRAPH).write_bytes(draw_graph().SerializeToString())
     stand = places(model_file())
     told = {"places": stand, "channels": large_channels(stand)}
     lines = [

@@ -17,8 +17,8 @@ _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z'’-]+)(?: (?:of |the )?[A-Z][a-z'
 _YEAR = re.compile(r"\b1[0-9]\d\d\b|\b20[0-2]\d\b")
 
 
-def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
-    """Questions with a name or a year of another question of the same article."""
+def swap_names(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
+    """Yield questions with a name or a year of another question of the same article."""
     names, years = defaultdict(set), defaultdict(set)
     for question in questions:
         names[_article(question)].update(_NAME.findall(question.text))
@@ -39,8 +39,9 @@ def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Qu
                 break
 
 
-def housed(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
-    """Questions that name whose papers are asked, which the papers need not say themselves."""
+def name_papers(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
+    """Yield questions that name whose papers are asked, which the papers need not say
+    themselves."""
     for question in questions:
         house = (
             f"{chance.choice(PLACES)} {chance.choice(('Group', 'Institute', 'Software', 'Ltd'))}"

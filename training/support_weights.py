@@ -35,8 +35,8 @@ from ragstone.verify.checker import (
 from ragstone.verify.evidence import Evidence
 from ragstone.verify.groundedness import MIN_SUPPORT
 from training import logistic, verdict_data
-from training.reader.example import held_out
-from training.reader.real import labelled
+from training.reader.example import is_held_out
+from training.reader.real import read_labelled
 from training.reader.suite import suite
 
 Floats = NDArray[np.float64]
@@ -68,24 +68,24 @@ class Row:
 
 
 def rows(data: Path) -> dict[str, list[Row]]:
-    """The claims of each set that are left to measure on."""
+    """Return the claims of each set that are left to measure on."""
     found = {
         "swaps": [
             Row(item.text, (EvidenceSource(item.passage),), item.true)
             for item in suite(data)
             if not item.asked
         ],
-        "wice": _of(item for item in verdict_data.wice(data) if held_out(f"wice {item.group}")),
+        "wice": _of(item for item in verdict_data.wice(data) if is_held_out(f"wice {item.group}")),
         "scifact": _of(
-            item for item in verdict_data.scifact(data) if held_out(f"scifact {item.group}")
+            item for item in verdict_data.scifact(data) if is_held_out(f"scifact {item.group}")
         ),
     }
-    made = [item for item in verdict_data.made(data, SEED) if _made_apart(item)]
+    made = [item for item in verdict_data.make_claims(data, SEED) if _take_apart(item)]
     found["made"] = _of(random.Random(SEED).sample(made, min(MADE, len(made))))
     for name in ("fever_symmetric", "jnli_ja", "klue_nli_ko"):
         found[name] = [
             Row(item["claim"], (EvidenceSource(item["source"]),), item["label"] == "supported")
-            for item in labelled(data, name, held=True)
+            for item in read_labelled(data, name, held=True)
         ]
     return found
 
@@ -98,13 +98,13 @@ def _of(examples: Iterable[verdict_data.Example]) -> list[Row]:
             example.supported,
         )
         for example in examples
-        if verdict_data.held_out(example.group)
+        if verdict_data.is_held_out(example.group)
     ]
 
 
-def _made_apart(example: verdict_data.Example) -> bool:
+def _take_apart(example: verdict_data.Example) -> bool:
     article = example.group.removeprefix(f"{example.kind} ").replace("_", " ")
-    return held_out(f"article {article}")
+    return is_held_out(f"article {article}")
 
 
 async def read_rows(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, NDArray[np.bool_]]:
@@ -124,12 +124,12 @@ async def read_rows(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, 
     return np.array(values), np.array([row.right for row, _ in found])
 
 
-def fitted(sets: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> Floats:
-    """The weights of `NAMES`, by Newton's method."""
+def fit_weights(sets: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> Floats:
+    """Return the weights of `NAMES`, by Newton's method."""
     given = np.concatenate([values for values, _ in sets.values()])
     right = np.concatenate([labels for _, labels in sets.values()]).astype(float)
     mass = np.concatenate([SETS[name] * _shares(labels) for name, (_, labels) in sets.items()])
-    return logistic.fitted(given, right, mass * len(mass) / mass.sum())
+    return logistic.fit_logistic(given, right, mass * len(mass) / mass.sum())
 
 
 def _shares(right: NDArray[np.bool_]) -> Floats:
@@ -160,7 +160,7 @@ async def read_sets() -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
 def without_words(sets: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> Floats:
     """Return the weights where words count nothing."""
     alone = {n: (v[:, [0, len(NAMES) - 1]], r) for n, (v, r) in sets.items()}
-    supported, constant = fitted(alone)
+    supported, constant = fit_weights(alone)
     return np.array([supported, *[0.0] * (len(NAMES) - 2), constant])
 
 
@@ -170,9 +170,9 @@ def main(ablation: bool) -> None:
         print("AUROC/balanced accuracy: the reader, with the words of long sources")
         for name, (values, right) in sets.items():
             rest = {other: sets[other] for other in sets if other != name}
-            print(describe(name, values, right, (without_words(rest), fitted(rest))))
+            print(describe(name, values, right, (without_words(rest), fit_weights(rest))))
         return
-    weights = fitted(sets)
+    weights = fit_weights(sets)
     for name, (values, right) in sets.items():
         print(describe(name, values, right, (weights,)))
     data = {name: round(float(value), 3) for name, value in zip(NAMES, weights, strict=True)}

@@ -46,7 +46,7 @@ from ragstone.plugins.tables.saying import describe_reading
 from ragstone.reader.local import LocalReader
 from ragstone.retrieve.typed_table import read_tables
 from ragstone.verify.reading_judge import read_answering
-from training.logistic import fitted
+from training.logistic import fit_logistic
 
 OWN = Path(__file__).parent / "table_data" / "questions.txt"
 FOLDS = 5
@@ -90,7 +90,7 @@ class Vectors:
 
 
 def label(question: Question) -> str:
-    """Which of CLASSES a question asks; empty for one without an answer."""
+    """Return which of CLASSES a question asks; empty for one without an answer."""
     sql, kind = (question.get("sql") or "").lower(), question["kind"]
     if question["refuse"]:
         return ""
@@ -130,7 +130,7 @@ def read_tables_of_our_own() -> list[Question]:
 
 
 def read_own() -> list[tuple[str, str]]:
-    """The questions of our own, each with what it asks."""
+    """Return the questions of our own, each with what it asks."""
     found, asked = [], ""
     for line in OWN.read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
@@ -141,7 +141,7 @@ def read_own() -> list[tuple[str, str]]:
 
 
 def fit_classes(rows: Floats, labels: Sequence[int], count: int, decay: float) -> Floats:
-    """The weights (classes, columns) of a softmax that make the labels likeliest."""
+    """Return the weights (classes, columns) of a softmax that make the labels likeliest."""
     wanted = np.eye(count)[list(labels)]
 
     def loss(flat: Floats) -> tuple[float, Floats]:
@@ -161,8 +161,8 @@ def fit_classes(rows: Floats, labels: Sequence[int], count: int, decay: float) -
 
 
 def fit_readings(questions: Sequence[Read]) -> Floats:
-    """The weights of features, and at last the score of no reading, that make it likeliest that one
-    of the right readings is chosen, and none where there is no right one."""
+    """Return the weights of features, and at last the score of no reading, that make it likeliest
+    that one of the right readings is chosen, and none where there is no right one."""
     known = [item for item in questions if item.readings]
     width = known[0].features.shape[1] + 1
     none = np.eye(1, width, width - 1)
@@ -192,7 +192,7 @@ def fit_readings(questions: Sequence[Read]) -> Floats:
 
 
 def cut_file(file: Path) -> list[Chunk]:
-    """The chunks of a CSV file as it is ingested."""
+    """Return the chunks of a CSV file as it is ingested."""
     parsed = FORMATS.get("csv").parse(file, ".csv", MAX_BYTES)
     return [
         Chunk(
@@ -224,15 +224,15 @@ class Trainer:
         return np.stack([question_numbers(t, self.vectors.known[t]) for t in texts])
 
     def fit_questions(self, questions: Sequence[Question]) -> Floats:
-        """The weights of what is asked."""
+        """Return the weights of what is asked."""
         pairs = [(q["question"], label(q)) for q in questions if label(q)] + read_own()
         rows = self.numbers([text for text, _ in pairs])
         labels = [CLASSES.index(asked) for _, asked in pairs]
         return fit_classes(rows, labels, len(CLASSES), OPERATION_DECAY)
 
     def read(self, question: Question, weights: Floats, tables: Sequence[str]) -> Read:
-        """The readings of a question over its table and, as in a collection of several, over some
-        others, which are all wrong."""
+        """Return the readings of a question over its table and, as in a collection of several, over
+        some others, which are all wrong."""
         chance = random.Random(question["question"])
         others = chance.sample([name for name in tables if name != question["table"]], OTHERS)
         text = read_question_text(question["question"])
@@ -254,7 +254,7 @@ class Trainer:
 
 
 def is_right(question: Question, reading: TableReading, index: TableIndex) -> bool:
-    """Whether a reading comes to what the question's query does."""
+    """Tell whether a reading comes to what the question's query does."""
     if question["refuse"]:
         return False
     wanted = {_plain(row[0]) for row in question["answer"]}
@@ -273,7 +273,7 @@ def is_right(question: Question, reading: TableReading, index: TableIndex) -> bo
 
 
 def _plain(value: object) -> str:
-    """A value as different spellings of it are compared."""
+    """Return a value as different spellings of it are compared."""
     try:
         return f"{float(value):.6g}"  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -325,7 +325,7 @@ def main() -> None:
         own = fit_readings([r for r in learned if fold[r.question["table"]] != number])
         held = [r for r in learned if fold[r.question["table"]] == number]
         unseen += best_rows(held, own, reader, loop)
-    right = fitted(
+    right = fit_logistic(
         np.stack([numbers for *_, numbers in unseen]),
         np.array([float(is_so) for _, _, is_so, _ in unseen]),
         np.ones(len(unseen)), RIGHT_DECAY,

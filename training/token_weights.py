@@ -92,7 +92,7 @@ def read_passages(sets: Sequence[str]) -> dict[str, list[str]]:
 
 
 def passages() -> dict[str, list[str]]:
-    """Texts by their set: every other one is learned from."""
+    """Return texts by their set: every other one is learned from."""
     texts = read_passages(SETS)
     pairs = dataset.read_rows(eval_data() / KOREAN / "dev/pairs.jsonl.gz")
     said = [f"{pair['a']} {pair['b']}" for pair in pairs]
@@ -111,12 +111,12 @@ def passages() -> dict[str, list[str]]:
 
 
 def _four(sentences: tuple[str, ...]) -> list[str]:
-    """Passages of four sentences, each sentence in four of them."""
+    """Return passages of four sentences, each sentence in four of them."""
     return ["".join((sentences * 2)[i : i + 4]) for i in range(len(sentences))]
 
 
-def fitted(texts: list[str], family: Family) -> dict[str, float]:
-    """The weights for which the counts' relative errors are least."""
+def fit_weights(texts: list[str], family: Family) -> dict[str, float]:
+    """Return the weights for which the counts' relative errors are least."""
     encode = Tokenizer.from_pretrained(family).encode
     tokens = np.array([len(encode(text)) for text in texts], float)
     made = [features(text) for text in texts]
@@ -129,7 +129,7 @@ def fitted(texts: list[str], family: Family) -> dict[str, float]:
 
 
 def nonnegative(table: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Least squares, without the features whose weight would be negative."""
+    """Solve least squares without the features whose weight would be negative."""
     used = np.ones(table.shape[1], bool)
     while True:
         weights = np.zeros(table.shape[1])
@@ -141,5 +141,5 @@ def nonnegative(table: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDAr
 
 if __name__ == "__main__":
     learnt = [text for texts in passages().values() for text in texts[::2] if text.strip()]
-    lines = [f'"{family}": {json.dumps(fitted(learnt, family))}' for family in FAMILIES]
+    lines = [f'"{family}": {json.dumps(fit_weights(learnt, family))}' for family in FAMILIES]
     WEIGHTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -50,7 +50,7 @@ class Rated:
 
 
 def read(file: Path, most: int) -> Rated:
-    """One set: lines of id, mean rating and text."""
+    """Return one set: lines of id, mean rating and text."""
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     rows = [row for row in (line.split("\t") for line in lines) if len(row) == 3][:most]
     # Sentences of one review stand beside each other, with its number before an underscore.
@@ -68,11 +68,11 @@ async def main(folder: Path) -> None:
         vectors = {name: await embedded(embedder, group.texts) for name, group in sets.items()}
         known = np.concatenate([vectors[name][~group.held] for name, group in sets.items()])
         wanted = np.concatenate([group.ratings[~group.held] for group in sets.values()])
-        weights, bias = fitted(known, wanted)
+        weights, bias = fit_weights(known, wanted)
         low, high = bounds(known @ weights + bias, wanted)
         for name, group in sets.items():
             scores = vectors[name][group.held] @ weights + bias
-            print(embedder.name, name, told(scores, group.ratings[group.held], low, high))
+            print(embedder.name, name, tell_classes(scores, group.ratings[group.held], low, high))
         topic, shared = TOPICS[embedder.name]
         written[embedder.name] = {
             "weights": [round(float(weight), 4) for weight in weights],
@@ -90,8 +90,8 @@ async def embedded(embedder: Embedder, texts: list[str]) -> Floats:
     return np.concatenate(parts).astype(np.float64)
 
 
-def fitted(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
-    """The weights of the columns (dimensions,) and the constant."""
+def fit_weights(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
+    """Return the weights of the columns (dimensions,) and the constant."""
     centre, middle = rows.mean(axis=0), wanted.mean()
     spread = rows - centre
     bend = spread.T @ spread + DECAY * np.eye(rows.shape[1])
@@ -100,16 +100,16 @@ def fitted(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
 
 
 def classes(scores: Floats, low: float, high: float) -> NDArray[np.int64]:
-    """-1, 0 or 1 for each score (n,)."""
+    """Return -1, 0 or 1 for each score (n,)."""
     found: NDArray[np.int64] = (scores >= high).astype(np.int64) - (scores <= low).astype(np.int64)
     return found
 
 
 def bounds(scores: Floats, ratings: Floats) -> tuple[float, float]:
-    """The bounds of neutral that tell most of each class right."""
+    """Return the bounds of neutral that tell most of each class right."""
     truth = classes(ratings, -CLEAR, CLEAR)
     tried = [
-        (balanced(classes(scores, low, high), truth), low, high)
+        (balance_accuracy(classes(scores, low, high), truth), low, high)
         for low in np.arange(-0.8, 0.3, 0.05)
         for high in np.arange(0.0, 1.2, 0.05)
         if low < high
@@ -118,16 +118,17 @@ def bounds(scores: Floats, ratings: Floats) -> tuple[float, float]:
     return round(float(low), 2), round(float(high), 2)
 
 
-def balanced(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
-    """The mean share of each class that was told right."""
+def balance_accuracy(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
+    """Return the mean share of each class that was told right."""
     return float(np.mean([np.mean(found[truth == item] == item) for item in (-1, 0, 1)]))
 
 
-def told(scores: Floats, ratings: Floats, low: float, high: float) -> str:
+def tell_classes(scores: Floats, ratings: Floats, low: float, high: float) -> str:
     truth, found = classes(ratings, -CLEAR, CLEAR), classes(scores, low, high)
     sure = (truth != 0) & (found != 0)
+    right = balance_accuracy(found, truth)
     return (
-        f"{len(truth)} texts: of negative, neutral and positive {balanced(found, truth):.3f} right "
+        f"{len(truth)} texts: of negative, neutral and positive {right:.3f} right "
         f"(mean), reversed {np.mean(found[sure] != truth[sure]):.3f} of {sure.sum()}"
     )
 

@@ -16,12 +16,12 @@ from typing import Any
 from ragstone.language.quantities import quantities
 from ragstone.language.sentences import sentences
 from ragstone.plugins.evaluation.dataset import read_rows
-from ragstone.verify.terms import terms
+from ragstone.verify.evidence import terms
 
 LANGUAGES = ("de", "es", "zh", "ru", "tr", "vi")
 """The languages of XQuAD that are trained on beside English; the others are held out."""
 
-MOST_SOURCES = 6
+MAX_SOURCES = 6
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _DIGITS = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
 _IS = re.compile(r"\b(is|was|are|were|can|could|will|would|has been|have been|had been)\b(?! not)")
@@ -42,13 +42,13 @@ class Example:
     group: str
 
 
-def held_out(group: str) -> bool:
+def is_held_out(group: str) -> bool:
     """Whether a group belongs to the half that no weights are tuned on: by a hash of its id."""
     return hashlib.blake2b(group.encode(), digest_size=2).digest()[0] % 2 == 1
 
 
 def wice(data: Path) -> Iterator[Example]:
-    """Claims of Wikipedia beside the web pages that they cite."""
+    """Yield claims of Wikipedia beside the web pages that they cite."""
     for row in read_rows(data / "wice" / "dev" / "examples.jsonl.gz"):
         yield Example(
             (row["source"],),
@@ -61,7 +61,8 @@ def wice(data: Path) -> Iterator[Example]:
 
 
 def scifact(data: Path) -> Iterator[Example]:
-    """Scientific claims beside abstracts; what an abstract does not decide is not supported."""
+    """Read scientific claims beside abstracts; what an abstract does not decide is not
+    supported."""
     corpus = {row["id"]: row for row in read_rows(data / "scifact" / "corpus.jsonl.gz")}
     for row in read_rows(data / "scifact" / "dev" / "queries.jsonl.gz"):
         labels = {item["doc"]: item["label"] for item in row["evidence"]}
@@ -73,8 +74,8 @@ def scifact(data: Path) -> Iterator[Example]:
             )
 
 
-def made(data: Path, seed: int = 1, each: int = 1) -> Iterator[Example]:
-    """Claims made of passages and of questions about them."""
+def make_claims(data: Path, seed: int = 1, each: int = 1) -> Iterator[Example]:
+    """Yield claims made of passages and of questions about them."""
     chance = random.Random(seed)
     for directory in (data / "squad2_dev", *(data / "xquad" / name for name in LANGUAGES)):
         maker = _Maker(directory, chance)
@@ -102,7 +103,7 @@ class _Maker:
 
     def _of_sentence(self, row: dict[str, Any], spans: list[str], place: int) -> Iterator[Example]:
         one, after = spans[place], spans[place + 1]
-        kept = self._chance.choice((one, *_shorter(one), _turned(one), f"{one} {after}"))
+        kept = self._chance.choice((one, *_shorter(one), _turn_clauses(one), f"{one} {after}"))
         yield self._example(row, kept, True)
         base = self._chance.choice((one, kept))
         ways: tuple[Callable[[str, str], str | None], ...] = (
@@ -128,13 +129,15 @@ class _Maker:
                 continue
             if question["answers"]:
                 right = min(question["answers"], key=len)
-                yield self._example(row, said(question["query"], right), True)
+                yield self._example(row, state_answer(question["query"], right), True)
                 wrong = self._wrong(right, row["text"], answers)
                 if wrong:
-                    yield self._example(row, said(question["query"], wrong), False)
+                    yield self._example(row, state_answer(question["query"], wrong), False)
             else:
                 names = _NAME.findall(row["text"]) or answers
-                yield self._example(row, said(question["query"], self._chance.choice(names)), False)
+                yield self._example(
+                    row, state_answer(question["query"], self._chance.choice(names)), False
+                )
 
     def _wrong(self, right: str, text: str, answers: Sequence[str]) -> str | None:
         """An answer of the same sort: another number of the passage, another name, another's."""
@@ -191,11 +194,11 @@ class _Maker:
     def _example(
         self, row: dict[str, Any], claim: str, supported: bool, without: bool = False
     ) -> Example:
-        """The claim beside its passage and others, or beside others only."""
+        """Return the claim beside its passage and others, or beside others only."""
         place = self._rows.index(row)
         near = [r["text"] for r in self._rows[max(0, place - 6) : place + 7] if r is not row]
         far = [r["text"] for r in self._chance.sample(self._rows, 3) if r is not row]
-        count = self._chance.randint(1 if without else 0, MOST_SOURCES - 1)
+        count = self._chance.randint(1 if without else 0, MAX_SOURCES - 1)
         others = self._chance.sample(near + far, min(count, len(near + far)))
         sources = others if without else [row["text"], *others]
         self._chance.shuffle(sources)
@@ -206,8 +209,8 @@ class _Maker:
 _GERMAN = frozenset(["ist", "war", "sind", "waren", "wurde", "wurden"])
 
 
-def said(question: str, answer: str) -> str:
-    """A question and its answer as one statement."""
+def state_answer(question: str, answer: str) -> str:
+    """Return a question and its answer as one statement."""
     bare = question.strip().rstrip("?？ ¿").lstrip("¿")
     if _OPENER.match(bare):
         return _OPENER.sub(f"{answer} ", bare, count=1) + "."
@@ -225,7 +228,7 @@ def _shorter(text: str) -> list[str]:
     return [item for item in made_shorter if len(terms(item)) > 2]
 
 
-def _turned(text: str) -> str:
+def _turn_clauses(text: str) -> str:
     """The sentence with its first clause at its end."""
     first, comma, rest = text.rstrip(".。").partition(", ")
     return f"{rest[0].upper()}{rest[1:]}, {first}." if comma and len(rest) > 10 else text

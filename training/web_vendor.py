@@ -106,14 +106,14 @@ _IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])preact\2""")
 _MAP = re.compile(r"^//# sourceMappingURL=.*\n?", re.MULTILINE)
 
 
-def adapted(content: bytes) -> bytes:
-    """The content as a browser without a build step loads it."""
+def adapt(content: bytes) -> bytes:
+    """Return the content as a browser without a build step loads it."""
     text = _IMPORT.sub(r"\1\2./preact.js\2", content.decode())
     return _MAP.sub("", text).encode()
 
 
-def fetched(package: str, folder: Path) -> Path:
-    """The archive of a package, as the registry has it."""
+def fetch(package: str, folder: Path) -> Path:
+    """Return the archive of a package, as the registry has it."""
     command = ["npm", "pack", "--silent", "--pack-destination", str(folder), package]
     named = subprocess.run(command, check=True, capture_output=True, text=True)
     return folder / named.stdout.split()[-1]
@@ -125,14 +125,14 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as temporary:
         archives = {
-            package: fetched(package, Path(temporary))
+            package: fetch(package, Path(temporary))
             for package in sorted({item.package for item in FILES})
         }
         for item in FILES:
             with tarfile.open(archives[item.package]) as archive:
                 member = archive.extractfile(f"package/{item.file}")
                 assert member is not None
-                content = adapted(member.read())
+                content = adapt(member.read())
             found = hashlib.sha256(content).hexdigest()
             if found == item.sha256:
                 (TARGET / item.name).write_bytes(content)

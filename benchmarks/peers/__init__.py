@@ -11,7 +11,7 @@ from benchmarks.row import Row
 
 
 def run() -> Iterator[Row]:
-    """The whole comparison."""
+    """Yield the whole comparison."""
     # The peers' environment imports this package too, and could not import this module.
     from benchmarks.peers.compare import compared
 

@@ -50,8 +50,8 @@ Result = dict[str, Any]
 
 
 def compared(limit: int | None = None) -> Iterator[Row]:
-    """The rows of every set, with at most `limit` questions each, or as many as it takes, and of
-    speed."""
+    """Yield the rows of every set, with at most `limit` questions each, or as many as it takes, and
+    of speed."""
     if not PEERS_PYTHON.exists():
         sys.exit(f"There is no {PEERS_PYTHON}. Run `nox -s peers`, which makes it.")
     chosen = os.environ.get("BENCH_SETS")
@@ -66,7 +66,7 @@ def compared(limit: int | None = None) -> Iterator[Row]:
 
 
 def questions_of(name: str) -> int:
-    """How many questions are asked of a set."""
+    """Tell how many questions are asked of a set."""
     few = sum(1 for _ in dataset.corpus(eval_data() / name)) <= FEW
     return OF_FEW if few else QUESTIONS
 
@@ -96,7 +96,7 @@ def quality(name: str, limit: int, place: Path) -> Iterator[Row]:
 
 
 def speed(size: int, place: Path) -> Iterator[Row]:
-    """The usual time of a query that is embedded already, and of building the index."""
+    """Yield the usual time of a query that is embedded already, and of building the index."""
     file = asyncio.run(synthetic.export(place, size))
     what = f"A hybrid query at {size:,} chunks without its embedding, p50"
     build = f"An index of {size:,} chunks that are embedded, built in"
@@ -124,7 +124,7 @@ def speed(size: int, place: Path) -> Iterator[Row]:
 
 
 def one_side(module: str, python: str, file: Path) -> Result:
-    """What a side found, in a process of its own."""
+    """Return what a side found, in a process of its own."""
     result = file.with_name(f"{module}.json")
     command = [python, "-W", "ignore", "-m", f"benchmarks.peers.{module}", str(file), str(result)]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, **QUIET})
@@ -146,7 +146,7 @@ def scores(result: Result, asked: Sequence[Question]) -> dict[str, float]:
 
 
 def milliseconds(result: Result) -> dict[str, float]:
-    """The p50 of each variant; printed too."""
+    """Return the p50 of each variant; printed too."""
     found = {variant: item["ms"] for variant, item in result["variants"].items()}
     for variant, took in found.items():
         print(f"    {took:7.1f} ms  {variant}", flush=True)

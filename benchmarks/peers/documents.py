@@ -91,7 +91,7 @@ class FileQuestion:
     """The question as the exam has it, which grades its answer."""
 
     def is_in(self, file: str) -> bool:
-        """Whether the answer is in a file of this name; any will do where none is named."""
+        """Tell whether the answer is in a file of this name; any will do where none is named."""
         return not self.names or any(part in file for part in self.names)
 
     def is_place(self, piece: Piece) -> bool:
@@ -99,7 +99,7 @@ class FileQuestion:
         return self.is_in(Path(piece.path).name) and (not self.pages or piece.page in self.pages)
 
     def holds(self, pieces: Sequence[Piece]) -> bool:
-        """Whether all of the answer stands in passages of the right files."""
+        """Tell whether all of the answer stands in passages of the right files."""
         texts = [p.text for p in pieces if self.is_in(Path(p.path).name)]
         text = "\n".join(texts)
         return all(re.search(item, text, re.IGNORECASE | re.DOTALL) for item in self.right)
@@ -124,7 +124,7 @@ def check_environments() -> None:
 
 
 def run() -> Iterator[Row]:
-    """The rows of every set, and the load of the machine."""
+    """Yield the rows of every set, and the load of the machine."""
     check_environments()
     loads = [os.getloadavg()[0]]
     for name in os.environ.get("BENCH_SETS", ",".join(SETS)).split(","):
@@ -137,7 +137,7 @@ def run() -> Iterator[Row]:
 
 
 def read_set(name: str) -> tuple[list[Path], list[FileQuestion]]:
-    """The files of a set, and what is asked of them in one turn."""
+    """Return the files of a set, and what is asked of them in one turn."""
     rows = [r for r in read_questions() if r["collection"] == name and len(r["turns"]) == 1]
     asked = [
         FileQuestion(
@@ -202,7 +202,7 @@ def read_corpus(peer: Peer, files: Sequence[Path], texts: Sequence[str], folder:
 
 
 def call(module: str, python: Path, folder: Path, first: str, files: Sequence[Path]) -> Any:
-    """What a module says of files, in a process of its own."""
+    """Return what a module says of files, in a process of its own."""
     result = folder / f"{module}.json"
     arguments = ["-W", "ignore", "-m", f"benchmarks.peers.{module}", first, str(result)]
     command = [str(python), *arguments, *map(str, files)]
@@ -213,7 +213,7 @@ def call(module: str, python: Path, folder: Path, first: str, files: Sequence[Pa
 def embed(
     pieces: Sequence[Piece], texts: Sequence[str], folder: Path, name: str
 ) -> tuple[Path, float]:
-    """The passages and questions with their vectors as a file for a side, and the processor
+    """Return the passages and questions with their vectors as a file for a side, and the processor
     seconds that the passages' vectors took."""
     embedder = MiniLm()
     started = time.process_time()
@@ -236,7 +236,7 @@ def embed(
 
 
 def search(peer: Peer, exported: Path, folder: Path) -> Any:
-    """What a side finds for every question."""
+    """Return what a side finds for every question."""
     result = folder / "found.json"
     module = f"benchmarks.peers.{peer.side}"
     command = [str(peer.python), "-W", "ignore", "-m", module, str(exported), str(result)]
@@ -251,8 +251,8 @@ def passage_rows(
     passages: Sequence[Sequence[Piece]],
     known: Sequence[bool],
 ) -> Iterator[Row]:
-    """Whether the first passages are of the right page, and hold the answer, for the questions over
-    files that are `known`."""
+    """Tell whether the first passages are of the right page, and hold the answer, for the questions
+    over files that are `known`."""
     rows = list(zip(asked, passages, known, strict=True))
     both = [(q, found) for q, found, is_known in rows if q.is_answerable and is_known]
     placed = [(q, found) for q, found in both if (q.pages if name == "filings" else q.names)]
@@ -298,7 +298,7 @@ def answer_rows(
 def cost_rows(
     name: str, who: str, seconds: float, peak: float, unread: Collection[str]
 ) -> Iterator[Row]:
-    """What indexing took."""
+    """Yield what indexing took."""
     yield Row(f"Files, {name}, processor time of indexing: {who}", seconds, "s")
     yield Row(f"Files, {name}, most memory of indexing: {who}", peak, "MB")
     yield Row(f"Files, {name}, files not read: {who}", len(unread), note=", ".join(unread))

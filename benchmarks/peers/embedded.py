@@ -28,7 +28,7 @@ def cache() -> Path:
 
 async def passages(embedder: Embedder, texts: Sequence[str]) -> Path:
     """`vectors`, and `packed` token vectors of `lengths` bytes if the model gives them."""
-    file = _named("passages", embedder, texts)
+    file = _name("passages", embedder, texts)
     if file.exists():
         return file
     rows, packed = [], []
@@ -41,12 +41,12 @@ async def passages(embedder: Embedder, texts: Sequence[str]) -> Path:
         else:
             vectors = await embedder.embed_passages(batch)
         rows.append(vectors)
-    return write(file, vectors=np.concatenate(rows), **joined(packed))
+    return write(file, vectors=np.concatenate(rows), **join_vectors(packed))
 
 
 async def questions(embedder: Embedder, texts: Sequence[str]) -> Path:
     """`vectors`, and `ids` and `tokens` of `lengths` tokens if the model gives them."""
-    file = _named("questions", embedder, texts)
+    file = _name("questions", embedder, texts)
     if file.exists():
         return file
     if not isinstance(embedder, LateEmbedder):
@@ -64,7 +64,7 @@ async def questions(embedder: Embedder, texts: Sequence[str]) -> Path:
     )
 
 
-def joined(packed: Sequence[bytes]) -> dict[str, Any]:
+def join_vectors(packed: Sequence[bytes]) -> dict[str, Any]:
     """Packed token vectors as arrays; nothing if there are none."""
     if not packed:
         return {}
@@ -73,7 +73,7 @@ def joined(packed: Sequence[bytes]) -> dict[str, Any]:
 
 
 def read_packed(file: Path) -> list[bytes] | None:
-    """The inverse of `joined`."""
+    """Return the inverse of `joined`."""
     with np.load(file) as data:
         if "packed" not in data:
             return None
@@ -82,7 +82,7 @@ def read_packed(file: Path) -> list[bytes] | None:
 
 
 def read_questions(file: Path) -> list[EncodedQuestion]:
-    """What `questions` wrote."""
+    """Return what `questions` wrote."""
     with np.load(file) as data:
         if "ids" not in data:
             return [EncodedQuestion(vector) for vector in data["vectors"]]
@@ -99,6 +99,6 @@ def write(file: Path, **arrays: Any) -> Path:
     return part.replace(file)
 
 
-def _named(kind: str, embedder: Embedder, texts: Sequence[str]) -> Path:
+def _name(kind: str, embedder: Embedder, texts: Sequence[str]) -> Path:
     text = json.dumps([embedder.fingerprint, *texts])
     return cache() / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz"

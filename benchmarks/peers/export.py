@@ -36,5 +36,5 @@ async def export(name: str, limit: int | None, directory: Path) -> tuple[Path, l
 
 
 def payload(chunk: Chunk) -> dict[str, object]:
-    """The chunk as `Exported` holds it."""
+    """Return the chunk as `Exported` holds it."""
     return {**chunk.payload(), "searchable": chunk.searchable}

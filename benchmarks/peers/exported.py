@@ -48,11 +48,11 @@ class Exported:
         return {chunk["chunk_id"]: chunk["document_id"] for chunk in self.chunks}
 
     def vectors(self) -> list[list[float]]:
-        """The chunks' vectors as the peers take them."""
+        """Return the chunks' vectors as the peers take them."""
         rows: list[list[float]] = np.load(self.passages)["vectors"].tolist()
         return rows
 
     def question_vectors(self) -> dict[str, list[float]]:
-        """The vector of each question, so that nobody's time holds its embedding."""
+        """Return the vector of each question, so that nobody's time holds its embedding."""
         rows = np.load(self.asked)["vectors"].tolist()
         return dict(zip(self.questions, rows, strict=True))

@@ -21,19 +21,19 @@ Words = Callable[[str], list[str]]
 ENGLISH = Stemmer("english")
 
 
-def stemmed(text: str) -> list[str]:
+def stem(text: str) -> list[str]:
     """Lower case, without punctuation, English endings cut."""
     stems: list[str] = ENGLISH.stemWords(re.findall(r"\w+", text.lower()))
     return stems
 
 
 def pairs(text: str) -> list[str]:
-    """Pairs of Chinese characters."""
+    """Return pairs of Chinese characters."""
     return re.findall(PAIRS, text.lower())
 
 
 WORDS: dict[str, dict[str, Words]] = {
-    "en": {"default words": str.split, "stemmed words": stemmed},
+    "en": {"default words": str.split, "stemmed words": stem},
     "zh": {"default words": str.split, "jieba's words": jieba.lcut, "pairs": pairs},
 }
 """The default of BM25Retriever first, then better functions for its `preprocess_func`."""

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def piece_of(source: Source) -> dict[str, object]:
-    """The fields of a Piece."""
+    """Return the fields of a Piece."""
     return {"text": source.text, "path": source.path, "page": source.page}
 
 

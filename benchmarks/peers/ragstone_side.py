@@ -86,7 +86,7 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
     with tempfile.TemporaryDirectory() as directory, asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
-            adapters = runner.run(_filled(stack, Path(directory), data))
+            adapters = runner.run(_fill(stack, Path(directory), data))
             yield {
                 name: _search(runner, Engine(adapters, Recipes(settings).search_recipe))
                 for name, settings in RECIPES.items()
@@ -95,7 +95,7 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
             runner.run(stack.aclose())
 
 
-async def _filled(stack: AsyncExitStack, directory: Path, data: Exported) -> Adapters:
+async def _fill(stack: AsyncExitStack, directory: Path, data: Exported) -> Adapters:
     adapters, _, _ = await stack.enter_async_context(
         open_adapters(Settings(ragstone_data=directory))
     )

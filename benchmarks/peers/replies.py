@@ -90,7 +90,7 @@ def run() -> Iterator[Row]:
 def ask_peer(
     peer: Peer, files: Sequence[Path], asked: Sequence[FileQuestion], folder: Path, base: str
 ) -> list[tuple[str, bool]]:
-    """The model's reply to each question over a peer's passages, and whether it refuses."""
+    """Return the model's reply to each question over a peer's passages, and whether it refuses."""
     texts = [question.text for question in asked]
     corpus = read_corpus(peer, files, texts, folder)
     rankings = search(peer, corpus.exported, folder)["variants"][VECTORS]["rankings"]

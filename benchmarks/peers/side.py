@@ -37,14 +37,14 @@ def main(opened: Opened) -> None:
     started = time.perf_counter()
     with opened(data) as searches:
         built, measured = time.perf_counter() - started, measure_process()
-        variants = {name: _asked(search, data) for name, search in searches.items()}
+        variants = {name: _ask(search, data) for name, search in searches.items()}
         memory = resident_mb()
     found = {"built": built, "resident_mb": memory, "variants": variants, **measured}
     result.write_text(json.dumps(found), encoding="utf-8")
 
 
-def _asked(search: Search, data: Exported) -> dict[str, object]:
-    """The ten best documents for each question, and the usual milliseconds of a search."""
+def _ask(search: Search, data: Exported) -> dict[str, object]:
+    """Return the ten best documents for each question, and the usual milliseconds of a search."""
     for question in data.questions[:WARM]:
         search(question)
     rankings, seconds = [], []

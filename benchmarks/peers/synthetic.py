@@ -46,7 +46,7 @@ async def export(directory: Path, size: int) -> Path:
     asked = dict(np.load(await embedded.questions(embedder, questions)))
     asked["vectors"] = units(random, QUESTIONS, embedder.dimensions)
     rows = units(random, size, embedder.dimensions)
-    passages = embedded.write(directory / "p.npz", vectors=rows, **embedded.joined(shared))
+    passages = embedded.write(directory / "p.npz", vectors=rows, **embedded.join_vectors(shared))
     file = directory / "exported.json"
     Exported(
         language="en",
@@ -60,7 +60,7 @@ async def export(directory: Path, size: int) -> Path:
 
 
 def word(number: int) -> str:
-    """An invented word, another for each number."""
+    """Return an invented word, another for each number."""
     made, rest = "", number
     while rest or len(made) < 4:
         rest, syllable = divmod(rest, len(SYLLABLES))

@@ -31,12 +31,12 @@ _UNITS = re.compile(
 
 
 def strip_markers(text: str) -> str:
-    """The answer without the numbers of its sources."""
+    """Return the answer without the numbers of its sources."""
     return _MARKER.sub("", text)
 
 
 def says(answer: str, groups: Sequence[Sequence[str]]) -> bool:
-    """Whether the answer has an alternative of each group."""
+    """Tell whether the answer has an alternative of each group."""
     whole = strip_markers(answer)
     spans = list(sentences(whole))
     first = whole[: spans[1].end] if len(spans) > 1 else whole
@@ -46,7 +46,7 @@ def says(answer: str, groups: Sequence[Sequence[str]]) -> bool:
 
 
 def covers(answer: str, reference: str) -> bool:
-    """Whether the answer has most words of a long reference answer, and its numbers."""
+    """Tell whether the answer has most words of a long reference answer, and its numbers."""
     text = strip_markers(answer)
     for wanted, held in (
         (content_word_set(reference), content_word_set(text)),
@@ -73,7 +73,7 @@ def rouge_l(answer: str, reference: str) -> float:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, numbers, and single characters of scripts without spaces."""
+    """Return words, numbers, and single characters of scripts without spaces."""
     plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold())
     found = (_canonical(token) for token in _TOKEN.findall(plain))
     return [token for token in found if token not in _ARTICLES]
@@ -88,7 +88,7 @@ def _has(whole: str, first: str, accepted: str) -> bool:
 
 
 def _names_other_columns(first: str, accepted: Sequence[str]) -> bool:
-    """Whether an accepted year is the name of a column, beside those of other years."""
+    """Tell whether an accepted year is the name of a column, beside those of other years."""
     columns = set(_COLUMN.findall(first))
     return not columns.isdisjoint(accepted) and not columns <= set(accepted)
 

@@ -50,7 +50,7 @@ def _tasks(
     row: dict[str, Any],
     documents: dict[str, str | Path],
 ) -> Iterator[Task]:
-    """The tasks of a question; puts its passages into `documents`."""
+    """Yield the tasks of a question; puts its passages into `documents`."""
     base = f"rgb_{language}/{part}/{row['id']}"
     accepted = {"right": _groups(row["answer"])}
     passages = {"right": _interleave(row["positive"]) if part == "int" else row["positive"]}
@@ -75,13 +75,13 @@ def _tasks(
 
 
 def _interleave(groups: Sequence[Sequence[str]]) -> list[str]:
-    """The first passage of each part of the answer, then the second ones."""
+    """Return the first passage of each part of the answer, then the second ones."""
     longest = max(map(len, groups))
     return [group[n] for n in range(longest) for group in groups if n < len(group)]
 
 
 def _groups(answer: str | Sequence[Any]) -> tuple[tuple[str, ...], ...]:
-    """Each part of the answer with its alternatives."""
+    """Return each part of the answer with its alternatives."""
     parts = [answer] if isinstance(answer, str) else answer
     return tuple((item,) if isinstance(item, str) else tuple(item) for item in parts)
 

@@ -86,7 +86,7 @@ class Reply:
 
 
 def clone(name: str, url: str) -> Path:
-    """The folder of a cloned project; ends the program where it is not there."""
+    """Return the folder of a cloned project; ends the program where it is not there."""
     place = os.environ.get("RAGSTONE_PUBLIC_DATA")
     if not place or not (folder := Path(place, name)).is_dir():
         sys.exit(f"Clone {url} to {name} in the folder that RAGSTONE_PUBLIC_DATA names.")
@@ -94,7 +94,7 @@ def clone(name: str, url: str) -> Path:
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
-    """The objects of a file of JSON lines; none where there is no file."""
+    """Return the objects of a file of JSON lines; none where there is no file."""
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
@@ -237,7 +237,7 @@ def _share(what: str, replies: Sequence[Reply], holds: Callable[[Reply], bool]) 
 
 
 def time_row(title: str, replies: Sequence[Reply], sample: str) -> Row:
-    """The time of a question, with the machine, its load and the commit."""
+    """Return the time of a question, with the machine, its load and the commit."""
     head = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(head, capture_output=True, text=True, check=False).stdout.strip()
     load = fmean(reply.load for reply in replies)

@@ -50,14 +50,13 @@ from ragstone.local.added import (
     added_work,
     open_added,
 )
-from ragstone.local.collections import identify_collection
+from ragstone.local.collections import identify_collection, with_known_values
 from ragstone.local.configured import Configured
 from ragstone.local.erasure import UserErasure
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.maintenance import LocalMaintenance
 from ragstone.local.observed import ADDED_OBSERVERS, observe
 from ragstone.local.opening import open_cache, open_templates
-from ragstone.local.ranges import with_known_values
 from ragstone.local.removal import Removal
 from ragstone.local.repair import is_state_lost
 from ragstone.local.suggesting import Suggestions, without_chat
@@ -236,12 +235,12 @@ async def open_adapters(
 
 
 def checker(reader: PairReader) -> Checker:
-    """What compares claims with sources."""
+    """Return what compares claims with sources."""
     return ReadingChecker(reader)
 
 
 def _build_reading_reranker(settings: Settings, reader: PairReader) -> ReadingReranker | None:
-    """The reader as a reranker; None where the operator has named another."""
+    """Return the reader as a reranker; None where the operator has named another."""
     named = settings.rerank.model or settings.rerank.base_url
     return None if named else ReadingReranker(reader)
 
@@ -251,9 +250,7 @@ async def open_reader(settings: Settings) -> AsyncIterator[PairReader]:
     """The model that reads pairs of texts; raises ConfigError, ModelUnavailable
     for one that a setting names and that cannot be opened."""
     reader = await asyncio.to_thread(
-        open_configured_reader,
-        settings.reader,
-        NamedModels(settings.ragstone_data),
+        open_configured_reader, settings.reader, NamedModels(settings.ragstone_data)
     )
     try:
         yield reader
@@ -349,7 +346,7 @@ async def open(
             if ask.pictures and not (adapters.chat and adapters.chat.profile.vision):
                 ask = await pipeline.with_picture_text(ask)
             ask = await identify_collection(adapters.catalog, ask)
-            return configured.asked(await with_known_values(adapters.catalog, ask))
+            return configured.limit_ask(await with_known_values(adapters.catalog, ask))
 
         models = models_in_use(embedders.usable(), adapters.reranker)
         engine = partial(Engine, adapters, asked=prepare_ask)
@@ -378,12 +375,7 @@ async def open(
             engine(configured.call_recipe, rooms=rooms, around=answering),
             pipeline,
             removal,
-            LocalJobs(
-                store,
-                adapters.catalog,
-                runner,
-                interceptor.admit if interceptor else None,
-            ),
+            LocalJobs(store, adapters.catalog, runner, interceptor.admit if interceptor else None),
             runner,
             embedders.usable,
             data,
@@ -408,20 +400,15 @@ async def open(
 
 
 def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | None:
-    """What has pictures described, where that is wanted and can be done."""
+    """Return what has pictures described, where that is wanted and can be done."""
     model = adapters.chat
     if not settings.ingest.captions or model is None or not model.profile.vision:
         return None
-    return CaptionMaker(
-        adapters.index,
-        adapters.catalog,
-        model,
-        adapters.templates,
-    )
+    return CaptionMaker(adapters.index, adapters.catalog, model, adapters.templates)
 
 
 async def _vocabulary_readers(settings: Settings, adapters: Adapters) -> list[VocabularyReader]:
-    """Who keeps the vocabularies; it begins with what an earlier process left unread."""
+    """Return who keeps the vocabularies; it begins with what an earlier process left unread."""
     if not settings.spelling.enabled:
         return []
     reader = VocabularyReader(adapters.index, adapters.vocabulary)

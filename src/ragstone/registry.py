@@ -47,7 +47,7 @@ class Extension:
     package: str = OURS
 
     def load(self) -> Any:
-        """The thing itself; raises whatever its module raises."""
+        """Return the thing itself; raises whatever its module raises."""
         if not isinstance(self.target, str):
             return self.target
         module, _, path = self.target.partition(":")
@@ -104,7 +104,7 @@ class Registry(Generic[T]):
         yield from self._others
 
     def items(self) -> Iterator[tuple[str, Extension]]:
-        """Every name and its extension, ours first."""
+        """Yield every name and its extension, ours first."""
         yield from self._table.items()
         yield from self._others.items()
 
@@ -137,18 +137,18 @@ class Registry(Generic[T]):
         point = self.group.removeprefix(f"{OURS}.")
         return {
             name: replace(item, package=plugin)
-            for plugin in sorted(_plugin_names() & _names_off())
+            for plugin in sorted(_plugin_names() & _read_disabled_names())
             for name, item in _load_plugin(plugin).adds.get(point, {}).items()
         }
 
     @property
-    def refused(self) -> tuple[str, ...]:
+    def refusals(self) -> tuple[str, ...]:
         """A sentence for each extension that is left out, as its name is taken."""
         return self._collect[1]
 
     def load(self, name: str) -> Any:
-        """The thing or the factory of this name; raises ConfigError when it is broken, of another
-        type or missing."""
+        """Return the thing or the factory of this name; raises ConfigError when it is broken, of
+        another type or missing."""
         with self.explain_errors(name):
             found = self[name].load()
         # A thing of ours may be of another type: it is listed here and used elsewhere.
@@ -159,11 +159,11 @@ class Registry(Generic[T]):
         return found
 
     def get(self, name: str) -> T:
-        """The thing of this name; raises ConfigError as `load` does."""
+        """Return the thing of this name; raises ConfigError as `load` does."""
         return cast(T, self.load(name))
 
     def make(self, name: str, *arguments: object) -> T:
-        """What the factory of this name makes of `arguments`.
+        """Return what the factory of this name makes of `arguments`.
 
         Raises ConfigError when the factory is broken or missing, takes something else or makes
         something else, and whatever error of Ragstone's it raises itself.
@@ -263,19 +263,19 @@ class Registry(Generic[T]):
 
 
 def summary(thing: object) -> str:
-    """The first sentence of what a class or a function says of itself, without its stop."""
+    """Return the first sentence of what a class or a function says of itself, without its stop."""
     paragraph = (inspect.getdoc(thing) or "").partition("\n\n")[0]
     return " ".join(paragraph.split()).partition(". ")[0].rstrip(".")
 
 
 @cache
 def find_plugins() -> Mapping[str, Plugin]:
-    """The plugins that Ragstone brings, by name, without those named in RAGSTONE_PLUGINS_OFF (with
-    commas between them). Read once; only what they are called is imported.
+    """Return the plugins that Ragstone brings, by name, without those named in RAGSTONE_PLUGINS_OFF
+    (with commas between them). Read once; only what they are called is imported.
 
     Raises ConfigError for a name there that no plugin has.
     """
-    names, off = _plugin_names(), _names_off()
+    names, off = _plugin_names(), _read_disabled_names()
     if names and (unknown := sorted(off - names)):
         raise ConfigError(
             f"{PLUGINS_OFF} names {unknown[0]!r}, which is not a plugin: name some of "
@@ -286,8 +286,8 @@ def find_plugins() -> Mapping[str, Plugin]:
 
 @cache
 def _plugin_names() -> frozenset[str]:
-    """The names of all plugins, those that are switched off too. Read once: each setting's name is
-    compared with what plugins that are off would bring."""
+    """Return the names of all plugins, those that are switched off too. Read once: each setting's
+    name is compared with what plugins that are off would bring."""
     try:
         package = importlib.import_module(f"{OURS}.plugins")
     except ModuleNotFoundError:
@@ -295,7 +295,7 @@ def _plugin_names() -> frozenset[str]:
     return frozenset(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
-def _names_off() -> set[str]:
+def _read_disabled_names() -> set[str]:
     return {name.strip() for name in os.environ.get(PLUGINS_OFF, "").split(",")} - {""}
 
 
@@ -306,8 +306,8 @@ def _load_plugin(name: str) -> Plugin:
 
 @cache
 def find_installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
-    """Names and extensions of all installed packages by their group, in the order of the packages'
-    names. Read once; nothing is imported."""
+    """Return names and extensions of all installed packages by their group, in the order of the
+    packages' names. Read once; nothing is imported."""
     from importlib.metadata import distributions  # 40 ms that --help need not pay
 
     found: dict[str, Distribution] = {}
@@ -337,7 +337,7 @@ def _extension_label(noun: str, name: str, extension: Extension) -> str:
 
 
 def _format_error(error: BaseException) -> str:
-    """An error on one line."""
+    """Return an error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300].rstrip(".: ")
 
 
@@ -346,7 +346,7 @@ def _display_name(value: object) -> str:
 
 
 def _members(protocol: type) -> set[str]:
-    """The names that a Protocol asks for."""
+    """Return the names that a Protocol asks for."""
     bases = [base for base in protocol.__mro__ if getattr(base, "_is_protocol", False)]
     names = {name for base in bases for name in (*vars(base), *base.__annotations__)}
     return {name for name in names if not name.startswith("_")}

@@ -222,8 +222,5 @@ def _request_body(operation: Operation, args: Any, given: Any) -> dict[str, Any]
     arguments = operation.signature.bind(*args, **given).arguments
     return {
         "content": json.dumps(operation.dump(arguments)).encode(),
-        "headers": {
-            "content-type": "application/json",
-            OPERATION_HEADER: operation.fingerprint,
-        },
+        "headers": {"content-type": "application/json", OPERATION_HEADER: operation.fingerprint},
     }

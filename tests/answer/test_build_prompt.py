@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from ragstone.answer.build_prompt import SOURCES, build_prompt
+from ragstone.answer.assemble import SOURCES, build_prompt
 from ragstone.core.answer import Instructions
 from ragstone.core.errors import InputError
 from ragstone.core.intent import Intent, IntentName

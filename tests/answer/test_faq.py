@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.pre_answer_gate import LONGEST, pairs
+from ragstone.answer.pre_answer_gate import MAX_ANSWER_CHARS, pairs
 
 HOLD = "Hold the button. Wait. Let go. It blinks."
 
@@ -32,7 +32,7 @@ def test_given_a_list_of_questions_then_each_with_its_whole_answer(text: str) ->
 
 def test_given_an_answer_that_is_cut_off_or_too_long_then_it_is_none() -> None:
     assert read("How do I reset it?\nHold the button and then") == []
-    assert read("How do I reset it?\n" + "Hold the button. " * (LONGEST // 10)) == []
+    assert read("How do I reset it?\n" + "Hold the button. " * (MAX_ANSWER_CHARS // 10)) == []
 
 
 @given(st.text(alphabet="aA?.:#-1 \n問？。", max_size=200))

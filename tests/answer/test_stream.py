@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.preamble import LONGEST, may_be_preamble
+from ragstone.answer.preamble import MAX_OPENING_CHARS, may_be_preamble
 from ragstone.answer.reply import InlineMarkers
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import LONGEST_SPAN, mask_code
 from tests.engine.samples import a_passage
 
-MOST_HELD = 30
+MAX_HELD = 30
 
 
 def most_held(text: str) -> int:
     """Characters that may be held back: code until it ends, and an opening until it is known."""
     if "`" in text:
         return LONGEST_SPAN
-    return LONGEST if may_be_preamble(text[: MOST_HELD + 1]) else MOST_HELD
+    return MAX_OPENING_CHARS if may_be_preamble(text[: MAX_HELD + 1]) else MAX_HELD
 
 
 HOME = "https://docs.example.com/guide?x=1"
@@ -43,7 +43,7 @@ class Client:
     def saw(self, pieces: list[str]) -> str:
         for piece in pieces:
             self.text += self.markers.feed(self.stream.feed(piece))
-            self.held = max(self.held, self.stream.held + self.markers.held)
+            self.held = max(self.held, self.stream.buffer_length + self.markers.buffer_length)
         self.text += self.markers.feed(self.stream.end()) + self.markers.end()
         return self.text
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.answer.generate import Generate
-from ragstone.answer.voting import Voting
+from ragstone.answer.generate import Generate, Voting
 from ragstone.core.answer import Instructions, Usage
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Event, Note, Thinking, Token

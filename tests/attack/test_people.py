@@ -16,7 +16,7 @@ from ragstone.core.caller import Role
 from ragstone.core.errors import Conflict, InputError, UnknownPerson
 from ragstone.core.records import Person
 from ragstone.core.turn import Principal
-from ragstone.http.passwords import DEVICE
+from ragstone.http.sign_in import DEVICE
 from ragstone.local import Ragstone
 from ragstone.settings import AuthSettings
 from tests.access.issuer import AUDIENCE, ISSUER, issuing, token

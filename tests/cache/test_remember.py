@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragstone.cache.recall import _take_exact
-from ragstone.cache.remember import remember
+from ragstone.cache.recall import _take_exact, remember
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.turn import Ask, Recalled, Turn
 from ragstone.language.late_interaction import EncodedQuestion

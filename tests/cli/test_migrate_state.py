@@ -3,7 +3,7 @@
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from ragstone.cli import migrate_state
+from ragstone.cli import migrate
 from ragstone.core.errors import ConfigError
 from ragstone.settings import Settings, StateSettings
 
@@ -17,9 +17,9 @@ async def test_given_a_password_beside_an_address_then_it_is_used_there(
         ends.extend(given)
         return {}
 
-    monkeypatch.setattr(migrate_state, "move_state", note)
+    monkeypatch.setattr(migrate, "move_state", note)
 
-    await migrate_state.run(
+    await migrate.run_state(
         Settings(), ("embedded", "unused"), ("postgresql://ann@db/x", "p@ss:/w"), as_json=True
     )
 
@@ -30,4 +30,4 @@ async def test_given_a_password_beside_an_address_then_it_is_used_there(
 @pytest.mark.parametrize("to", ["embedded", "no address"])
 async def test_given_an_end_that_nothing_can_move_to_then_one_line_says_so(to: str) -> None:
     with pytest.raises(ConfigError):
-        await migrate_state.run(Settings(), ("", ""), (to, "secret"), as_json=True)
+        await migrate.run_state(Settings(), ("", ""), (to, "secret"), as_json=True)

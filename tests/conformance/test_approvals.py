@@ -101,7 +101,7 @@ async def test_given_a_call_that_waits_already_then_another_of_its_id_is_decline
 async def test_given_too_many_that_wait_then_the_next_is_declined(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(agent_approvals, "MOST_WAITING", 1)
+    monkeypatch.setattr(agent_approvals, "MAX_WAITING", 1)
     approvals = WaitingApprovals()
 
     async def ask() -> None:

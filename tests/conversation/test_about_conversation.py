@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.conversation.retrieval_gate import is_about_conversation
+from ragstone.conversation.classify import is_about_conversation
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.conversation.contextualize import Contextualize
-from ragstone.conversation.memory import load_history, select_recent
+from ragstone.conversation.contextualize import Contextualize, load_history, select_recent
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.events import Event, Note

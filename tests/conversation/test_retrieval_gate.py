@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.conversation.classify import Classify
-from ragstone.conversation.retrieval_gate import DOCUMENTS, answer_from_conversation
+from ragstone.conversation.classify import DOCUMENTS, Classify, answer_from_conversation
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Checked, Event, Token
 from ragstone.core.turn import Ask, Message, Turn

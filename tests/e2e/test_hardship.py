@@ -23,7 +23,7 @@ def test_given_kills_at_any_instant_then_the_index_is_as_if_nothing_had_happened
     kill9.write(documents, 40)
     calm, _ = kill9.ingest(tmp_path / "calm", documents)
     for after in (0.4, 0.8, 1.0, 1.3, 1.7):
-        kill9.killed(tmp_path / "killed", documents, after)
+        kill9.ingest_until_killed(tmp_path / "killed", documents, after)
     kill9.ingest(tmp_path / "killed", documents)
     assert kill9.contents(tmp_path / "killed") == calm
 

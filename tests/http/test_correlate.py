@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from ragstone.cli.log import _Json
+from ragstone.cli.running import _Json
 from ragstone.core.correlation import correlation
 from ragstone.settings import Settings
 from ragstone.telemetry.spans import Telemetry

@@ -11,7 +11,7 @@ import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from ragstone.http.app import create_app
-from ragstone.http.dialects.pictures import MOST, MOST_BYTES
+from ragstone.http.dialects.pictures import MAX_BYTES, MAX_IMAGES
 from ragstone.settings import ServerSettings, Settings
 from tests.fake_service import WORDS, FakeService
 from tests.http.conftest import Server
@@ -139,7 +139,7 @@ async def test_given_calls_of_tools_for_a_question_with_an_image_then_it_is_look
         ([TEXT, image("data:image/png;base64,")], "PNG, JPEG, GIF or WebP"),
         ([TEXT, image(data_url(b"<svg/>", "image/svg+xml"))], "PNG, JPEG, GIF or WebP"),
         ([TEXT, image(data_url(b"%PDF-1.7"))], "PNG, JPEG, GIF or WebP"),
-        ([TEXT, *[image()] * (MOST + 1)], "too many"),
+        ([TEXT, *[image()] * (MAX_IMAGES + 1)], "too many"),
         ([TEXT, {"type": "image_url", "image_url": data_url(PNG)}], "image_url"),
         ([TEXT, image(7)], "image_url.url"),
         ([TEXT, image(detail=7)], "image_url.detail"),
@@ -178,7 +178,7 @@ async def test_given_half_a_character_in_an_image_then_a_clear_400(
 
 
 async def test_given_an_image_that_is_too_large_then_a_clear_400(client: AsyncOpenAI) -> None:
-    error = await refused(client, user(TEXT, image(data_url(PNG + b"\0" * MOST_BYTES))))
+    error = await refused(client, user(TEXT, image(data_url(PNG + b"\0" * MAX_BYTES))))
     assert "larger than 10 MB" in error["message"]
 
 

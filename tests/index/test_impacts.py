@@ -5,20 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.plugins.postgres.impacts import (
-    ALONE,
     CLAUSES,
     COMMON,
     CONDITIONS,
     LEVELS,
-    LONGEST,
-    MOST,
+    MAX_ALONE,
+    MAX_SCORE,
+    MAX_WORDS,
     SHARES,
     STEP,
     Impact,
     Impacts,
 )
 
-weight = st.floats(0.01, MOST)
+weight = st.floats(0.01, MAX_SCORE)
 rarities = st.dictionaries(st.integers(0, 10**9), st.floats(0.01, 15), min_size=1, max_size=20)
 
 
@@ -66,11 +66,11 @@ def test_a_chunk_with_two_words_of_the_question_is_never_left_out(held: dict[int
         assert len(found) == len(held) - 1
         assert set(found) < set(held)
         [left_out] = set(held) - set(found)
-        assert held[left_out] > ALONE
+        assert held[left_out] > MAX_ALONE
 
 
 def test_given_a_rare_word_then_a_chunk_with_it_needs_no_other_word() -> None:
-    impact = Impact({1: 9.0, 2: 2.0, 3: 1.0}, {1: ALONE, 2: 10**5, 3: 10**5})
+    impact = Impact({1: 9.0, 2: 2.0, 3: 1.0}, {1: MAX_ALONE, 2: 10**5, 3: 10**5})
     assert [2, 3] not in [sorted(found) for found in impact.others(impact.heaviest(4000))]
 
 
@@ -94,4 +94,4 @@ def test_given_hardly_any_chunks_with_a_word_then_no_others_are_excluded() -> No
 def test_the_shares_of_levels_are_all_chunks_with_a_word() -> None:
     assert len(SHARES) == LEVELS
     assert sum(SHARES) == pytest.approx(1)
-    assert COMMON < LONGEST
+    assert COMMON < MAX_WORDS

@@ -133,7 +133,7 @@ async def test_given_a_model_that_fails_then_the_next_ingest_goes_on_where_it_wa
     )
     assert await relations(graphs, "ada thornbury") == []
     # What the rules read stands in for it.
-    assert await graphs.mentions.known(graphs.collection, ["*"], ["ada thornbury"])
+    assert await graphs.mentions.filter_known(graphs.collection, ["*"], ["ada thornbury"])
     assert len(model.read) == 8
     # Another process finds what was kept.
     again = ScriptedModel()
@@ -184,7 +184,7 @@ async def test_given_bad_replies_then_they_are_told_and_the_rest_goes_on(
     notes = await graphs.read_by_model()
     assert any(item.startswith(note) for item in notes)
     assert await relations(graphs, "niels holm") == ["niels holm meets oslo harbour"]
-    known = await graphs.mentions.known(
+    known = await graphs.mentions.filter_known(
         graphs.collection, ["*"], ["ada thornbury", "board secret", "ada thornbury 7"]
     )
     assert known == {"ada thornbury"}

@@ -14,7 +14,7 @@ from ragstone.core.errors import NoChatModel, RagstoneError
 from ragstone.core.events import Done, Failed
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, Turn
-from ragstone.ingest.picture_question import MOST_CHARS, with_picture_text
+from ragstone.ingest.captions import MAX_CHARS, with_picture_text
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings, Settings
@@ -83,4 +83,4 @@ async def test_given_much_text_then_the_question_stays_short() -> None:
 
     shown = [image(b"one"), image(b"two"), image(b"three", "image/gif")]
     asked = await with_picture_text(Ask("What?", pictures=tuple(shown)), beginning)
-    assert (len(asked.question), asked.pictures) == (len("What?\n\n") + MOST_CHARS, ())
+    assert (len(asked.question), asked.pictures) == (len("What?\n\n") + MAX_CHARS, ())

@@ -135,7 +135,7 @@ async def test_given_a_long_document_then_its_tree_is_beside_its_chunks(tmp_path
         own = await house.index.count(await house.collection(), OWN_TEXT)
         assert own == last.chunks
         root = SummaryNode.decode(max(nodes, key=lambda item: item.chunk_index).layout)
-        assert (root.first, root.last, root.is_root) == (0, document.chunks - 1, True)
+        assert (root.first, root.last, root.number) == (0, document.chunks - 1, root.count - 1)
         again = await house.ingest()
         assert not any("Trees" in note for note in again.notes)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragstone.language.dictionary import DeleteIndex, english, word_matrix
 from ragstone.understand.misspelling import costs, one_edit
-from ragstone.understand.word_forms import differ_by_inflection, form
+from ragstone.understand.question_words import differ_by_inflection, form
 
 WORD = st.text(ascii_lowercase, min_size=1, max_size=12)
 

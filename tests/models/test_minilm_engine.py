@@ -44,7 +44,7 @@ def test_two_products_never_overflow_16_bits() -> None:
 
 def test_the_graph_and_the_places_that_are_shipped_are_those_that_are_made() -> None:
     shipped = onnx.load(DATA / MINILM_GRAPH, load_external_data=False)
-    assert shipped.graph == minilm_graph.drawn().graph
+    assert shipped.graph == minilm_graph.draw_graph().graph
     places = minilm_graph.places(model_file())
     assert MiniLmEngine.load().states([101, 102]).shape == (2, 384)
     held = {item.name: item for item in onnx.load(model_file()).graph.initializer}

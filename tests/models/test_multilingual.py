@@ -185,4 +185,4 @@ def test_the_rounded_weights_are_near_the_read_ones_and_cannot_overflow() -> Non
 
 def test_the_graph_that_is_shipped_is_the_one_that_is_drawn() -> None:
     shipped = onnx.load(e5_graph.DATA / "e5-graph.onnx", load_external_data=False)
-    assert shipped.graph == e5_graph.drawn().graph
+    assert shipped.graph == e5_graph.draw_graph().graph

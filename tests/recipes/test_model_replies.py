@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.answer.build_prompt import build_prompt
+from ragstone.answer.assemble import build_prompt
 from ragstone.answer.generate import Generate
 from ragstone.answer.reason import think
 from ragstone.answer.rounds import parse_judgement

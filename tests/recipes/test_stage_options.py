@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragstone.answer.assemble import Assemble
-from ragstone.answer.build_prompt import build_prompt
+from ragstone.answer.assemble import Assemble, build_prompt
 from ragstone.answer.generate import Generate
 from ragstone.conversation.classify import Classify
 from ragstone.conversation.contextualize import Contextualize

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from ragstone.core.errors import InputError, ModelUnavailable, TooManyRequests, UnknownAnswer
 from ragstone.core.events import Done, Event, Token
 from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.local import relaying, resuming
+from ragstone.local import resuming
 from ragstone.local.resuming import MOST_OF_ONE, KeptAnswers
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
@@ -256,7 +256,7 @@ async def test_a_key_that_two_servers_began_with_stays_the_firsts(servers: Serve
         let(model, 5)
     assert len(await some(servers.here, 9)) == 6
     assert len(await some(servers.there, 9)) == 6
-    await asyncio.sleep(2 * relaying.LOOK_SECONDS)
+    await asyncio.sleep(2 * resuming.LOOK_SECONDS)
     assert await some(servers.here, 9, after=4) == ["4 ", "end"]
     assert await some(servers.there, 9, after=4) == ["4 ", "end"]
 
@@ -264,10 +264,10 @@ async def test_a_key_that_two_servers_began_with_stays_the_firsts(servers: Serve
 async def test_a_server_that_died_is_not_waited_for(
     state: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relaying, "LOST_SECONDS", 0.5)
+    monkeypatch.setattr(resuming, "LOST_SECONDS", 0.5)
     running = SqlRunningAnswers(state)
     name = resuming._name(EVA, "k")
-    await running.enter({name: relaying.digest("How?")})
+    await running.enter({name: resuming.digest("How?")})
     with pytest.raises(UnknownAnswer):
         await some(KeptAnswers(Model(), running), 1, after=1)
 

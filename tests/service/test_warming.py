@@ -9,7 +9,7 @@ from ragstone.core.errors import EmbeddingMismatch
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.language.dictionary import english
-from ragstone.local.warming import MOST, warm
+from ragstone.local.warming import MAX_COLLECTIONS, warm
 from ragstone.service import IngestRequest
 from ragstone.settings import Settings
 from tests.engine.adapters import a_kit
@@ -76,5 +76,5 @@ async def test_given_one_that_cannot_be_asked_then_the_others_are_loaded() -> No
 
 
 async def test_given_many_collections_then_a_start_looks_at_some() -> None:
-    known = [replace(ONE, name=str(number)) for number in range(MOST + 3)]
-    assert len(await warmed(Recorded(known))) == 1 + MOST
+    known = [replace(ONE, name=str(number)) for number in range(MAX_COLLECTIONS + 3)]
+    assert len(await warmed(Recorded(known))) == 1 + MAX_COLLECTIONS

@@ -213,7 +213,7 @@ def test_given_parts_of_a_chat_model_then_they_are_put_together(
         monkeypatch.setenv(name, given)
     llm = load().llm
     assert (llm.model, llm.api_key.get_secret_value(), llm.base_url) == (model, key, url)
-    assert load().llm.configured is bool(model)
+    assert load().llm.is_configured is bool(model)
 
 
 def test_given_file_dotenv_and_environment_then_the_later_counts(

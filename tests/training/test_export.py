@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from training.reader.export import _tempered
+from training.reader.export import _temper_rows
 
 
 def test_logits_that_are_too_sure_are_divided_by_as_much() -> None:
@@ -18,7 +18,7 @@ def test_logits_that_are_too_sure_are_divided_by_as_much() -> None:
     labels = np.stack([answers, answers * 0, answers * 0, verdict], 1).astype(np.int32)
     weights = {"out.weight": np.ones((4, 2), np.float32), "out.bias": np.ones(4, np.float32)}
 
-    tempered = _tempered(weights, logits, labels)
+    tempered = _temper_rows(weights, logits, labels)
 
     assert np.allclose(tempered["out.weight"], 1 / 1.8, atol=0.02)
     assert np.allclose(tempered["out.bias"], 1 / 1.8, atol=0.06)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from training.reader.example import Example, Verdict, answered
+from training.reader.example import Example, Verdict, answer_with_words
 from training.reader.invented import Inventor
 from training.reader.statements import statement, whether
 from training.reader.swaps import Swapper
@@ -104,13 +104,15 @@ def test_a_statement_becomes_a_question_for_yes_or_no(stated: str, asked: str) -
 
 def test_where_a_yes_is_true_a_no_is_false() -> None:
     claim = Example("", "Oslo is old.", "Oslo is very old.", verdict=Verdict.SUPPORTED)
-    yes, no = answered(claim, "Is Oslo old?", ("Yes.", "No."))
+    yes, no = answer_with_words(claim, "Is Oslo old?", ("Yes.", "No."))
     assert (yes.text, yes.verdict, yes.wrong) == ("Is Oslo old? Yes.", Verdict.SUPPORTED, ())
     assert (no.verdict, no.wrong) == (Verdict.CONTRADICTED, ((13, 16),))
     unsaid = replace(claim, verdict=Verdict.NOT_SAID)
-    both = [item.verdict for item in answered(unsaid, "Is Oslo old?", ("Yes.", "No."))]
+    both = [item.verdict for item in answer_with_words(unsaid, "Is Oslo old?", ("Yes.", "No."))]
     assert both == [Verdict.NOT_SAID, Verdict.NOT_SAID]
-    assert not list(answered(replace(claim, verdict=Verdict.NOT), "Is Oslo old?", ("Yes.", "No.")))
+    assert not list(
+        answer_with_words(replace(claim, verdict=Verdict.NOT), "Is Oslo old?", ("Yes.", "No."))
+    )
 
 
 def test_of_a_record_with_units_in_its_columns_the_number_is_the_answer() -> None:

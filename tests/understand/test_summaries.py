@@ -4,7 +4,7 @@ import pytest
 
 from ragstone.language.language import detect
 from ragstone.understand.question_kinds import by_rules
-from ragstone.understand.summaries import find_wanted_document
+from ragstone.understand.route import find_wanted_document
 
 
 def named(question: str) -> str | None:

@@ -20,7 +20,7 @@ from benchmarks.common import eval_data
 from ragstone.models.e5_weights import read
 from ragstone.models.engines import weights_file
 from training.reader import harvested
-from training.reader.example import Example, Verdict, answered
+from training.reader.example import Example, Verdict, answer_with_words
 from training.reader.invented import Inventor
 from training.reader.real import XQUAD, Maker, Passages
 from training.reader.rows import Encoder, save
@@ -42,15 +42,15 @@ ASKED = 0.25
 def training(data: Path, folder: Path, shard: int) -> Iterator[Example]:
     """The examples of one shard: other windows, changes and inventions than those of the others."""
     chance = random.Random(300 + shard)
-    for example in _stated(data, packages(folder), shard):
+    for example in _state_facts(data, packages(folder), shard):
         yield example
         if not example.question and chance.random() < ASKED:
             asked = whether(example.text)
             if asked:
-                yield from answered(example, *asked)
+                yield from answer_with_words(example, *asked)
 
 
-def _stated(data: Path, texts: Passages, shard: int) -> Iterator[Example]:
+def _state_facts(data: Path, texts: Passages, shard: int) -> Iterator[Example]:
     maker = Maker(data, held=False, seed=100 + shard)
     if shard % LABELLED_IN == 0:
         for labelled in (maker.fever, maker.jnli, maker.klue, maker.scifact, maker.wice):
@@ -82,8 +82,8 @@ def _stated(data: Path, texts: Passages, shard: int) -> Iterator[Example]:
     yield from Inventor(random.Random(200 + shard), around).examples(6000)
 
 
-def checking(data: Path) -> Iterator[Example]:
-    """A little of everything from the other halves, to watch while training runs."""
+def yield_checks(data: Path) -> Iterator[Example]:
+    """Yield a little of everything from the other halves, to watch while training runs."""
     maker = Maker(data, held=True, seed=3)
     for real in (maker.fever(), maker.jnli(), maker.klue(), maker.wice()):
         yield from _some(list(real), 500)
@@ -106,7 +106,8 @@ def _some(examples: list[Example], most: int) -> list[Example]:
 
 
 def packages(folder: Path) -> Passages:
-    """Descriptions of installed packages with an open licence, as they were at the first call."""
+    """Read descriptions of installed packages with an open licence, as they were at the first
+    call."""
     file = folder / "packages.json"
     if not file.exists():
         file.write_text(json.dumps(list(_paragraphs())), encoding="utf-8")
@@ -165,7 +166,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     packages(folder)
     jobs: list[tuple[Path, str, Callable[[], Iterable[Example]]]] = [
-        (folder, "check", partial(checking, data))
+        (folder, "check", partial(yield_checks, data))
     ]
     for shard in range(given.shards):
         jobs.append((folder, f"train-{shard}", partial(training, data, folder, shard)))

@@ -38,9 +38,9 @@ class Example:
     wrong: tuple[Place, ...] | None = None
 
 
-def answered(claim: Example, question: str, words: tuple[str, str]) -> Iterator[Example]:
-    """The claim asked for and answered with each of `words`, yes and no, where it is known which of
-    them is true."""
+def answer_with_words(claim: Example, question: str, words: tuple[str, str]) -> Iterator[Example]:
+    """Yield the claim asked for and answered with each of `words`, yes and no, where it is known
+    which of them is true."""
     if claim.verdict is Verdict.NOT_SAID:
         verdicts = (Verdict.NOT_SAID, Verdict.NOT_SAID)
     elif claim.verdict is Verdict.SUPPORTED:
@@ -56,6 +56,6 @@ def answered(claim: Example, question: str, words: tuple[str, str]) -> Iterator[
         yield replace(claim, kind="whether", text=text, verdict=verdict, wrong=wrong)
 
 
-def held_out(group: str) -> bool:
-    """Whether a document belongs to the half that the reader is measured on: by a hash."""
+def is_held_out(group: str) -> bool:
+    """Tell whether a document belongs to the half that the reader is measured on: by a hash."""
     return hashlib.blake2b(group.encode(), digest_size=2).digest()[0] % 2 == 1

@@ -62,13 +62,13 @@ class Network(Drawing):
         return super().normal(x, name)
 
     def plain(self, x: str, name: str) -> str:
-        """A small matrix, in floats."""
+        """Return a small matrix, in floats."""
         weight = self.constant(f"{name}.t", self._given[f"{name}.weight"].T, np.float32)
         bias = self.constant(f"{name}.bias", self._given[f"{name}.bias"], np.float32)
         return self.node("Gemm", [x, weight, bias], f"{name}.out")
 
 
-def drawn(
+def draw_graph(
     weights: Weights, channels: Mapping[str, list[int]], watched: bool = False
 ) -> onnx.ModelProto:
     """From states (rows, tokens, 384) and parts (rows, tokens) to `pair` and `tokens`."""
@@ -122,7 +122,7 @@ def drawn(
         x = graph.normal(graph.node("Add", [x, inner], f"{name}.oln.in"), f"{name}.oln")
     tokens = graph.plain(x, "each")
     by_row = graph.node("Reshape", [x, "shape"], "end")
-    _pooled(graph, by_row)
+    _pool(graph, by_row)
     graph.node("Shape", ["parts"], "sizes")
     graph.constant("three", [3], np.int64)
     graph.node("Concat", ["sizes", "three"], "tokens.shape", axis=0)
@@ -142,7 +142,7 @@ def drawn(
     return helper.make_model(whole, opset_imports=versions, ir_version=10)
 
 
-def _pooled(graph: Network, x: str) -> None:
+def _pool(graph: Network, x: str) -> None:
     """The pair's own numbers: of the first token, the means of text and passage, and the text's
     largest."""
     pooled = [graph.node("Gather", [x, "first"], "pool.first", axis=1)]
@@ -194,27 +194,28 @@ class Rows:
 
 
 def large_channels(weights: Weights, rows: Rows) -> Channels:
-    """Per matrix, the channels whose largest number over some rows is largest."""
+    """Find per matrix the channels whose largest number over some rows is largest."""
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
     names = [f"layers.{layer}.{part}" for layer in range(layers) for part in MATRICES]
     some = {name: list(range(WIDE)) for name in names}
     opened = onnxruntime.InferenceSession(
-        drawn(weights, some, watched=True).SerializeToString(), providers=["CPUExecutionProvider"]
+        draw_graph(weights, some, watched=True).SerializeToString(),
+        providers=["CPUExecutionProvider"],
     )
     chosen = (i * len(rows) // WATCHED for i in range(WATCHED))
     return widest(names, (opened.run(None, rows.feed([row]))[2:] for row in chosen))
 
 
-def tempered(weights: Weights, channels: Mapping[str, list[int]], rows: Rows) -> Weights:
+def temper(weights: Weights, channels: Mapping[str, list[int]], rows: Rows) -> Weights:
     """The weights with logits as sure as they are right on rows that it did not learn from, where
     both labels weigh the same: after long training it is surer than that, and of "no" more."""
-    model = drawn(weights, channels).SerializeToString()
+    model = draw_graph(weights, channels).SerializeToString()
     opened = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     logits = np.concatenate([opened.run(["pair"], rows.feed([i]))[0] for i in range(len(rows))])
-    return {**weights, **_tempered(weights, logits, rows.labels)}
+    return {**weights, **_temper_rows(weights, logits, rows.labels)}
 
 
-def _tempered(weights: Weights, logits: Floats, labels: NDArray[np.int32]) -> Weights:
+def _temper_rows(weights: Weights, logits: Floats, labels: NDArray[np.int32]) -> Weights:
     answers, _, _, verdict = labels.T
     asked, claims = answers >= 0, verdict >= 0
     slope, begin = _line(logits[asked, 0], answers[asked] == 1)
@@ -230,10 +231,10 @@ def _tempered(weights: Weights, logits: Floats, labels: NDArray[np.int32]) -> We
 
 
 def _line(logits: Floats, right: NDArray[np.bool_]) -> tuple[float, float]:
-    """Slope and begin of the line that makes the labels likeliest."""
+    """Fit slope and begin of the line that makes the labels likeliest."""
     given = np.c_[logits, np.ones(len(logits))].astype(np.float64)
     mass = np.where(right, 0.5 / right.mean(), 0.5 / (1 - right.mean()))
-    slope, begin = logistic.fitted(given, right.astype(np.float64), mass)
+    slope, begin = logistic.fit_logistic(given, right.astype(np.float64), mass)
     return float(slope), float(begin)
 
 
@@ -245,7 +246,7 @@ def main() -> None:
     to = Path(sys.argv[3]) if len(sys.argv) > 3 else find_bundled()
     to.mkdir(parents=True, exist_ok=True)
     channels = large_channels(weights, rows)
-    data = drawn(tempered(weights, channels, check), channels).SerializeToString()
+    data = draw_graph(temper(weights, channels, check), channels).SerializeToString()
     (to / FILE).write_bytes(data)
     card = {"form": FORM, "sha256": sha256(data).hexdigest()}
     (to / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")

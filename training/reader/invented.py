@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.language.polarity import YES_NO
-from training.reader.example import Example, Place, Verdict, answered
+from training.reader.example import Example, Place, Verdict, answer_with_words
 
 MONTHS = ("January", "March", "May", "June", "August", "October", "December")
 LETTERS = "ABCDEFGHKLMPRSTVXZ"
@@ -71,7 +71,7 @@ class Inventor:
         self._around = around
 
     def examples(self, count: int) -> Iterator[Example]:
-        """Those of `count` passages: two to five each."""
+        """Yield those of `count` passages: two to five each."""
         languages = list(_templates()["languages"].values())
         shares = [item["share"] for item in languages]
         for _ in range(count):
@@ -150,7 +150,7 @@ class _Scene:
             yield Example("pronouns", text, passage, verdict=verdict, wrong=wrong)
 
     def _asked_whether(self, fact: _Fact, wrong: str, passage: str) -> Iterator[Example]:
-        """The verb before the subject in German; "¿...?" and "Est-ce que ...?"."""
+        """Yield the verb before the subject in German; "¿...?" and "Est-ce que ...?"."""
         form = self._chance.choice(fact.relation.said)
         if self._language["whether"] == "verb":
             found = re.match(r"\{a\} (\w+) (.+)", form)
@@ -166,11 +166,11 @@ class _Scene:
             claim = self._claim(fact, wrong, passage, Verdict.CONTRADICTED)
         value = fact.value if claim.verdict is Verdict.SUPPORTED else wrong
         question = form.format(a=fact.thing, v=value)
-        yield from answered(claim, question, YES_NO[self._language["code"]])
+        yield from answer_with_words(claim, question, YES_NO[self._language["code"]])
 
     def rules(self) -> Iterator[Example]:
-        """A passage that says what holds and what holds for some: a claim or question that names
-        the exception is not about the rule, nor the other way round."""
+        """Yield a passage that says what holds and what holds for some: a claim or question that
+        names the exception is not about the rule, nor the other way round."""
         pick = self._chance
         rule = pick.choice(self._language["rules"])
         cases = pick.sample(rule["conditions"], min(len(rule["conditions"]), pick.randint(1, 3)))
@@ -209,8 +209,8 @@ class _Scene:
     def _of_nothing(
         self, fact: _Fact, passage: str, others: Sequence[Relation], asked: bool
     ) -> Iterator[Example]:
-        """What the passage says of nothing, though of this thing it says something like it: when it
-        was opened, where it is asked when it was built."""
+        """Yield what the passage says of nothing, though of this thing it says something like it:
+        when it was opened, where it is asked when it was built."""
         alike = [item for item in others if item.value == fact.relation.value]
         if not others or self._chance.random() < 0.25:
             return
@@ -222,8 +222,8 @@ class _Scene:
             yield self._question(unsaid, passage, None)
 
     def _stated(self, facts: list[_Fact]) -> tuple[list[_Fact], list[_Fact]]:
-        """The facts that the passage says, and those that it does not: one, or about half of them,
-        so that what is said of one thing is not said of the next."""
+        """Return the facts that the passage says, and those that it does not: one, or about half of
+        them, so that what is said of one thing is not said of the next."""
         if len(facts) == 1:
             return facts, []
         count = 1 if self._chance.random() < 0.4 else max(1, len(facts) // 2)
@@ -257,7 +257,7 @@ class _Scene:
         return text[0].upper() + text[1:] + str(self._language["stop"])
 
     def _passage(self, facts: list[_Fact], names: list[str]) -> str:
-        """A table, records with the names of the columns, a list, or sentences."""
+        """Return a table, records with the names of the columns, a list, or sentences."""
         way = self._chance.random()
         if 0.12 <= way < 0.24:
             by_name = {name: [f for f in facts if f.thing == name] for name in names}
@@ -302,7 +302,7 @@ class _Scene:
         return f"{column}: {number}{cents}"
 
     def _column(self, fact: _Fact) -> str:
-        """The name of a column as people write it, and as programs do."""
+        """Return the name of a column as people write it, and as programs do."""
         label = fact.relation.label
         return label.casefold().replace(" ", "_") if self._chance.random() < 0.4 else label
 
@@ -393,6 +393,6 @@ def invent_name(chance: random.Random) -> str:
 
 
 def _number(value: str) -> str:
-    """The number that a value begins with."""
+    """Return the number that a value begins with."""
     found = re.match(r"-?\d+(?:\.\d+)?(?= ?[^\d.: ])", value)
     return found[0] if found else ""

@@ -18,7 +18,7 @@ from typing import Any
 
 from ragstone.language.sentences import sentences
 from ragstone.plugins.evaluation.dataset import read_rows
-from training.reader.example import Example, Place, Verdict, held_out
+from training.reader.example import Example, Place, Verdict, is_held_out
 from training.reader.statements import statement
 from training.reader.swaps import Swapper, is_cjk
 
@@ -31,13 +31,13 @@ MAX_WINDOW = 1200
 
 
 def rows_of(directory: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Passages and questions."""
+    """Return passages and questions."""
     corpus = list(read_rows(directory / "corpus.jsonl.gz"))
     return corpus, list(read_rows(directory / "dev" / "queries.jsonl.gz"))
 
 
 def split_of(name: str, row: dict[str, Any]) -> str:
-    """The name of the document that a passage is from: all of an article are on one side."""
+    """Return the name of the document that a passage is from: all of an article are on one side."""
     if "group" in row:
         return str(row["group"])
     if name in ("squad2_dev", "xquad"):
@@ -107,7 +107,8 @@ class Passages:
 
 
 def words_of(text: str) -> set[str]:
-    """Beginnings of words of three letters or more; in Chinese and Japanese pairs of signs."""
+    """Return the beginnings of words of three letters or more; in Chinese and Japanese pairs of
+    signs."""
     if is_cjk(text[:100]):
         return {text[i : i + 2] for i in range(len(text) - 1) if text[i : i + 2].isalnum()}
     return {word[:7] for word in re.findall(r"\w{3,}", text.casefold())}
@@ -151,9 +152,9 @@ class Maker:
         self._swapper = Swapper(self._chance)
 
     def passages(self, name: str, folder: str | None = None) -> Passages:
-        """The passages of a set on this side of the split."""
+        """Return the passages of a set on this side of the split."""
         rows, questions = rows_of(self._data / (folder or name))
-        rows = [row for row in rows if held_out(split_of(name, row)) == self._held]
+        rows = [row for row in rows if is_held_out(split_of(name, row)) == self._held]
         return Passages(name, rows, questions)
 
     # Claims -----------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ class Maker:
         yield from self._labelled("klue_nli_ko", _NLI)
 
     def _labelled(self, name: str, labels: dict[str, Verdict]) -> Iterator[Example]:
-        for row in labelled(self._data, name, self._held):
+        for row in read_labelled(self._data, name, self._held):
             verdict = labels[row["label"]]
             wrong = () if verdict is Verdict.SUPPORTED else None
             yield Example(name, row["claim"], row["source"], verdict=verdict, wrong=wrong)
@@ -177,7 +178,7 @@ class Maker:
     def wice(self) -> Iterator[Example]:
         """A claim beside the sentences that were marked, or those that share most words with it."""
         for row in read_rows(self._data / "wice" / "dev" / "examples.jsonl.gz"):
-            if held_out("wice " + row["id"].split("#")[0]) != self._held:
+            if is_held_out("wice " + row["id"].split("#")[0]) != self._held:
                 continue
             verdict = Verdict.SUPPORTED if row["label"] == "supported" else Verdict.NOT
             for text in near_windows(row["response"], row["source"], 2 if verdict else 1):
@@ -187,7 +188,7 @@ class Maker:
         corpus = {row["id"]: row for row in read_rows(self._data / "scifact" / "corpus.jsonl.gz")}
         for row in read_rows(self._data / "scifact" / "dev" / "queries.jsonl.gz"):
             for item in row["evidence"]:
-                if held_out(f"scifact {item['doc']}") != self._held:
+                if is_held_out(f"scifact {item['doc']}") != self._held:
                     continue
                 entry = corpus[item["doc"]]
                 spans = cut(entry["text"])
@@ -209,8 +210,8 @@ class Maker:
                     )
 
     def of_answers(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions with their answers as claims: the right answer, another, and beside a passage
-        that lacks it."""
+        """Yield questions with their answers as claims: the right answer, another, and beside a
+        passage that lacks it."""
         chance = self._chance
         questions = [q for q in found.questions if q["answers"]]
         for question in chance.sample(questions, min(most, len(questions))):
@@ -248,7 +249,7 @@ class Maker:
                     yield Example(kind, claim, other, title=title, verdict=Verdict.NOT_SAID)
 
     def of_unanswerable(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions that a passage does not answer, with a likely answer: not said."""
+        """Yield questions that a passage does not answer, with a likely answer: not said."""
         rows = [q for q in found.questions if not q["answers"] and q.get("answerable") is False]
         for question in self._chance.sample(rows, min(most, len(rows))):
             row = found.by_id[question["relevant"][0]]
@@ -286,7 +287,7 @@ class Maker:
         return self._chance.choice(near or own) if near or own else None
 
     def _without(self, row: dict[str, Any], answers: Sequence[str], found: Passages) -> str | None:
-        """A piece of the same passage or article without any of the answers."""
+        """Return a piece of the same passage or article without any of the answers."""
         spans = found.cut[row["id"]]
         free = [
             i for i, s in enumerate(spans) if not any(a in row["text"][slice(*s)] for a in answers)
@@ -304,7 +305,7 @@ class Maker:
         return None if other["id"] == row["id"] or any(a in text for a in answers) else text
 
     def of_sentences(self, found: Passages, most: int) -> Iterator[Example]:
-        """Sentences of a passage as they stand or shortened, and with one thing changed."""
+        """Yield sentences of a passage as they stand or shortened, and with one thing changed."""
         chance = self._chance
         places = [
             (row, i)
@@ -374,7 +375,7 @@ class Maker:
             )
 
     def across(self, most: int) -> Iterator[Example]:
-        """A sentence in one language beside the same place of the passage in another."""
+        """Yield a sentence in one language beside the same place of the passage in another."""
         chance = self._chance
         sets = {lang: self.passages("xquad", f"xquad/{lang}") for lang in XQUAD}
         ids = [row["id"].split(":")[-1] for row in sets["en"].rows]
@@ -413,8 +414,8 @@ class Maker:
     # Questions --------------------------------------------------------------------------------
 
     def of_questions(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions beside their passage or a piece of it, beside pieces without the answer, and
-        with a name or number exchanged."""
+        """Yield questions beside their passage or a piece of it, beside pieces without the answer,
+        and with a name or number exchanged."""
         for question in self._chance.sample(found.questions, min(most, len(found.questions))):
             row = found.by_id[question["relevant"][0]]
             title = found.title(row) if self._chance.random() < 0.5 else ""
@@ -469,7 +470,7 @@ class Maker:
         return text, (begin, begin + len(right))
 
     def asked_across(self, most: int) -> Iterator[Example]:
-        """Questions in one language beside passages in another: their own, pieces without the
+        """Yield questions in one language beside passages in another: their own, pieces without the
         answer, those that share most of the question's words, and with a word exchanged."""
         chance = self._chance
         sets = {lang: self.passages("xquad", f"xquad/{lang}") for lang in XQUAD}
@@ -512,8 +513,8 @@ class Maker:
                 yield replace(form, text=otherwise, passage=text)
 
     def _asked_otherwise(self, query: str, passage: str, found: Passages) -> str:
-        """The question with a word of another one that the passage lacks: "when was it built" for
-        "when was it opened"."""
+        """Return the question with a word of another one that the passage lacks: "when was it
+        built" for "when was it opened"."""
         chance = self._chance
         words = query.rstrip(" ?？").split()
         if is_cjk(query) or len(words) < 4:
@@ -533,7 +534,7 @@ class Maker:
         return "" if held else asked
 
     def of_near(self, found: Passages, most: int) -> Iterator[Example]:
-        """Questions, and their answers as claims, beside the sentences that share most of the
+        """Yield questions, and their answers as claims, beside the sentences that share most of the
         question's rarer words and lack every answer, in the same passage and in others."""
         chance = self._chance
         questions = [q for q in found.questions if q["answers"]]
@@ -580,9 +581,9 @@ class Maker:
         return text[start:end]
 
 
-def labelled(data: Path, name: str, held: bool) -> list[dict[str, Any]]:
-    """The rows of a set of claims with one sentence each, on one side of the split. Rows that
-    share a text, be it one's claim and the other's source, are on the same side."""
+def read_labelled(data: Path, name: str, held: bool) -> list[dict[str, Any]]:
+    """Return the rows of a set of claims with one sentence each, on one side of the split. Rows
+    that share a text, be it one's claim and the other's source, are on the same side."""
     rows = list(read_rows(data / name / "dev" / "examples.jsonl.gz"))
     first: dict[str, str] = {}
 
@@ -594,7 +595,7 @@ def labelled(data: Path, name: str, held: bool) -> list[dict[str, Any]]:
     for row in rows:
         one, other = sorted((head(row["source"]), head(row["claim"])))
         first[other] = one
-    return [row for row in rows if held_out(f"{name} {head(row['source'])}") == held]
+    return [row for row in rows if is_held_out(f"{name} {head(row['source'])}") == held]
 
 
 _NLI = {
@@ -612,7 +613,7 @@ def _may_replace(right: str, other: str) -> bool:
 
 
 def shorter(sentence: str) -> list[str]:
-    """The sentence without brackets, or without its last clause."""
+    """Return the sentence without brackets, or without its last clause."""
     found = [re.sub(r"\s?[(（][^)）]*[)）]", "", sentence)]
     parts = re.split(r"(?<=[,;]) |(?<=[，、；])", sentence)
     if len(parts) > 1:
@@ -624,7 +625,7 @@ def shorter(sentence: str) -> list[str]:
 
 
 def near_windows(claim: str, source: str, most: int) -> list[str]:
-    """The pieces of three sentences of a long source that hold most of a claim's words."""
+    """Return the pieces of three sentences of a long source that hold most of a claim's words."""
     spans = [(s, e) for s, e in cut(source) if e - s > 3]
     scored = []
     for i in range(len(spans)):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.language.polarity import YES_NO
-from training.reader.example import Example, Place, Verdict, answered
+from training.reader.example import Example, Place, Verdict, answer_with_words
 from training.reader.invented import TERMS, invent_name
 
 SENTENCES = Path(__file__).parent / "reasoned.json"
@@ -191,7 +191,7 @@ class Reasoner:
             yield claim(kind, said[stated].format(s=item), passage, Verdict.SUPPORTED)
             yield claim(kind, said[1 - stated].format(s=item), passage, Verdict.CONTRADICTED)
             verdict = Verdict.CONTRADICTED if stated else Verdict.SUPPORTED
-            yield from answered(
+            yield from answer_with_words(
                 claim(kind, said[0].format(s=item), passage, verdict),
                 capitalize(asked.format(s=item)),
                 YES_NO[language["code"]],

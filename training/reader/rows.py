@@ -10,7 +10,7 @@ from ragstone.models.e5_weights import Unigram
 from ragstone.reader.pairs import PASSAGE, TEXT, PairTokens, Placed
 from training.reader.example import Example, Place, Verdict
 
-MOST_TEXT = 80
+MAX_TEXT = 80
 MOST = 320
 """Tokens of a claim or question, and of a pair; an example's longer passage is cut."""
 
@@ -41,7 +41,7 @@ class Encoder:
         return self._known[text]
 
     def row(self, example: Example) -> Row:
-        text = self._cut(example.text)[:MOST_TEXT]
+        text = self._cut(example.text)[:MAX_TEXT]
         title = self._cut(example.title) if example.title else []
         room = MOST - len(text) - min(len(title), 24) - 8
         found = self._tokens.row(text, example.question, title, self._cut(example.passage)[:room])

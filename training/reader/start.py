@@ -29,7 +29,7 @@ def main() -> None:
     places = (
         weights.vector("emb.pos").reshape(MAX_LENGTH, WIDTH) + weights.vector("emb.type")[:WIDTH]
     )
-    model = _shipped() if sys.argv[2:] == ["shipped"] else _embedder(weights)
+    model = _load_shipped() if sys.argv[2:] == ["shipped"] else _embedder(weights)
     np.savez(folder / "start.npz", words=table, places=places, **model)  # type: ignore[arg-type]
 
 
@@ -50,8 +50,8 @@ def _embedder(weights: E5Weights) -> dict[str, Floats]:
     return found
 
 
-def _shipped() -> dict[str, Floats]:
-    """What `export.py` drew, in floats again."""
+def _load_shipped() -> dict[str, Floats]:
+    """Return what `export.py` drew, in floats again."""
     graph = onnx.load(find_bundled() / FILE).graph
     held = {item.name: onnx.numpy_helper.to_array(item) for item in graph.initializer}
     found = {"part.weight": held["part.table"]}

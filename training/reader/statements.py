@@ -53,8 +53,8 @@ _NEGATED = re.compile(r"不|没|沒|无|無|未|な[いかく]")
 
 
 def whether(text: str) -> tuple[str, tuple[str, str]] | None:
-    """The statement as a question for yes or no, and those words; None where no rule fits, and for
-    a statement that says "not", as a yes to it has two meanings."""
+    """Return the statement as a question for yes or no, and those words; None where no rule fits,
+    and for a statement that says "not", as a yes to it has two meanings."""
     if is_cjk(text):
         if not text.endswith("。") or "。" in text[:-1] or _NEGATED.search(text):
             return None
@@ -81,7 +81,7 @@ def statement(question: str, answer: str) -> str:
 
 
 def _of_subject(bare: str, answer: str) -> str:
-    """Where the answer takes the place of what the question begins with."""
+    """Return where the answer takes the place of what the question begins with."""
     found = _IS.match(bare)
     if found:
         return f"{found[2]} {found[1]} {answer}."
@@ -96,7 +96,7 @@ def _of_subject(bare: str, answer: str) -> str:
 
 
 def _of_moved(bare: str, answer: str) -> str:
-    """Where the verb has to go behind the subject, and the answer to the end."""
+    """Return where the verb has to go behind the subject, and the answer to the end."""
     found = _MOVED.match(bare)
     if not found:
         return ""

@@ -46,7 +46,7 @@ class Statement:
 
 
 def suite(data: Path) -> list[Statement]:
-    """The statements, the same at every call."""
+    """Return the statements, the same at every call."""
     maker = Maker(data, held=True, seed=11)
     found: list[Statement] = []
     for language, (name, folder) in SETS.items():
@@ -91,7 +91,7 @@ def _sentences(found: Passages, chance: random.Random) -> Iterator[tuple[dict[st
 
 
 def _of_answers(language: str, maker: Maker, found: Passages) -> Iterator[Statement]:
-    """Questions with their answer, and with another from the same passage, as statements."""
+    """Yield questions with their answer, and with another from the same passage, as statements."""
     made = 0
     for question in found.questions:
         if not question["answers"]:

@@ -68,9 +68,9 @@ def _table() -> Mapping[str, Any]:
 def _words(language: str) -> _Words:
     table = _table().get(language, {"pairs": [], "kinds": []})
     pairs: dict[str, list[str]] = {}
-    for one, other in table["pairs"]:
-        pairs.setdefault(one, []).append(other)
-        pairs.setdefault(other, []).append(one)
+    for word, other in table["pairs"]:
+        pairs.setdefault(word, []).append(other)
+        pairs.setdefault(other, []).append(word)
     kinds: dict[str, list[str]] = {}
     for row in table["kinds"]:
         for word in row:
@@ -126,7 +126,7 @@ class Swapper:
         return None
 
     def _order(self, kinds: list[str]) -> list[str]:
-        """A random order in which names and roles come early more often."""
+        """Return a random order in which names and roles come early more often."""
         weight = {"number": 1.3, "name": 2.0, "roles": 2.0, "unit": 1.0, "pair": 1.2}
         return sorted(kinds, key=lambda k: self._chance.random() ** (1 / weight.get(k, 0.7)))[::-1]
 
@@ -148,7 +148,7 @@ class Swapper:
         return self._put(text, *one.span(), new, "number") if new != own else None
 
     def _near_number(self, own: str) -> str:
-        """Another number of the same form: one digit changed, or two exchanged."""
+        """Return another number of the same form: one digit changed, or two exchanged."""
         digits = [i for i, c in enumerate(own) if c.isdigit()]
         place = self._chance.choice(digits[-3:])
         least = 1 if place == digits[0] and len(digits) > 1 else 0
@@ -172,7 +172,7 @@ class Swapper:
         return self._put(text, start, end, self._chance.choice(others), "name")
 
     def _roles(self, text: str, near: str, names: Sequence[str]) -> Changed | None:
-        """Two names of the statement in each other's place."""
+        """Return two names of the statement in each other's place."""
         pattern = _CJK_NAME if is_cjk(text) else NAME
         places = [m.span() for m in pattern.finditer(text)]
         for name in names:
@@ -203,7 +203,7 @@ class Swapper:
         return Changed(new, ((s1, s1 + len(other)), (s2 + moved, s2 + moved + len(one))), "roles")
 
     def _noun(self, text: str, near: str, names: Sequence[str]) -> Changed | None:
-        """The word behind an article or the like, for another one that stands so nearby."""
+        """Return the word behind an article or the like, for another one that stands so nearby."""
         places = list(_BEHIND.finditer(text))
         if not places:
             return None
@@ -285,8 +285,8 @@ def _apart(places: list[Place]) -> list[Place]:
 
 
 def _like(one: str, other: str) -> bool:
-    """Whether two names may stand for each other: neither holds the other, and both are alike in
-    length and in having digits."""
+    """Tell whether two names may stand for each other: neither holds the other, and both are alike
+    in length and in having digits."""
     if one.casefold() in other.casefold() or other.casefold() in one.casefold():
         return False
     digits = [sum(c.isdigit() for c in text) * 2 > len(text) for text in (one, other)]

@@ -33,7 +33,7 @@ from training.reader.shards import Rows, read_batches, read_checks
 WIDTH, INNER, HEADS = 384, 1536, 12
 LAYERS = 8
 TOLD = 2
-"""Behind so many layers each token is told what it belongs to."""
+"""The layers after which each token gets the embedding of its part: question, claim or passage."""
 
 SEED = 1
 FURTHER = 2 / 3
@@ -167,7 +167,7 @@ def tensors(batch: tuple[np.ndarray, ...]) -> Batch:
 
 
 def rows_with(labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows that have this label, and the labels, on the device."""
+    """Return the rows that have this label, and the labels, on the device."""
     rows = (labels >= 0).nonzero()[:, 0]
     return rows.to(DEVICE, non_blocking=True), labels[rows].to(DEVICE, non_blocking=True)
 
@@ -198,8 +198,10 @@ def loss_of(seen: Tensor, each: Tensor, batch: Batch) -> Tensor:
     return total / len(labels)
 
 
-def distilled(seen: Tensor, each: Tensor, taught: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
-    """How far the outputs are from those of a teacher, where a row of its kind has any."""
+def measure_distance(
+    seen: Tensor, each: Tensor, taught: tuple[Tensor, Tensor], batch: Batch
+) -> Tensor:
+    """Tell how far the outputs are from those of a teacher, where a row of its kind has any."""
     _, parts, right, labels = batch
     asked, spans, claims = (rows_with(labels[:, column])[0] for column in (0, 1, 3))
     pair, tokens, marked = taught[0].float(), taught[1].float(), right >= 0
@@ -237,11 +239,11 @@ def check_all(
 ) -> None:
     """Log the figures of each file of rows to check with, one in a line."""
     for rows in checks:
-        print(checked(model, words, rows, every), file=log, flush=True)
+        print(check_rows(model, words, rows, every), file=log, flush=True)
 
 
 @torch.no_grad()
-def checked(model: ReaderModel, words: Words, rows: Rows, every: int = 1) -> str:
+def check_rows(model: ReaderModel, words: Words, rows: Rows, every: int = 1) -> str:
     """The AUROC of every kind of row, or of one row of `every` so many."""
     found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     model.eval()
@@ -266,7 +268,7 @@ def checked(model: ReaderModel, words: Words, rows: Rows, every: int = 1) -> str
 
 
 def begun(start: dict[str, np.ndarray], layers: int) -> ReaderModel:
-    """A model with the weights of the embedder's first layers."""
+    """Return a model with the weights of the embedder's first layers."""
     model = ReaderModel(layers)
     state = model.state_dict()
     for name in state:
@@ -276,8 +278,8 @@ def begun(start: dict[str, np.ndarray], layers: int) -> ReaderModel:
     return model
 
 
-def loaded(state: dict[str, Tensor]) -> ReaderModel:
-    """The trained model, to read with."""
+def load_model(state: dict[str, Tensor]) -> ReaderModel:
+    """Return the trained model, to read with."""
     model = ReaderModel(sum(name.endswith("qkv.bias") for name in state))
     model.load_state_dict(state)
     return model.to(DEVICE).eval()
@@ -339,7 +341,7 @@ def take_step(
     """Learn from the gradients of all processes."""
     if half:
         half.give_gradients()
-    _averaged(learned)
+    _average(learned)
     torch.nn.utils.clip_grad_norm_(learned, 1.0)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
@@ -347,7 +349,7 @@ def take_step(
         half.take_weights()
 
 
-def trained(
+def train_process(
     rank: int,
     folder: Path,
     minutes: float,
@@ -356,7 +358,7 @@ def trained(
     teacher: Path | None,
     own: float | None,
 ) -> None:
-    """One of the processes that train together, each on rows of its own; the first one logs.
+    """Train as one of several processes, each on rows of its own; the first one logs.
 
     Processes of one thread each are far faster than one with two threads where the machine has
     other work: they wait for each other once a step and not at every product of matrices.
@@ -370,7 +372,7 @@ def trained(
     words, checks = Words(start), read_checks(folder)
     known = torch.load(teacher, map_location="cpu") if teacher else None
     model = taught_by(known, layers) if known else begun(start, layers)
-    master = loaded(known) if known else None
+    master = load_model(known) if known else None
     if out.exists():
         model.load_state_dict(torch.load(out))
     model.to(DEVICE)
@@ -399,7 +401,7 @@ def trained(
             taught = master(states, parts) if master else None
         loss = loss_of(seen.float(), each.float(), batch)
         if taught is not None:
-            loss = HARD * loss + distilled(seen.float(), each.float(), taught, batch)
+            loss = HARD * loss + measure_distance(seen.float(), each.float(), taught, batch)
         loss.backward()
         take_step(learned, optimizer, half)
         step, seen_rows = step + 1, seen_rows + WAY.processes * len(batch[0])
@@ -420,7 +422,7 @@ def trained(
         check_all(model, words, checks, log)
 
 
-def _averaged(parameters: list[nn.Parameter]) -> None:
+def _average(parameters: list[nn.Parameter]) -> None:
     if WAY.processes == 1:
         return
     given = [p.grad for p in parameters if p.grad is not None]
@@ -447,7 +449,7 @@ def main() -> None:
     teacher = folder / given.teacher if given.teacher else None
     Path(f"{out}.meeting").unlink(missing_ok=True)
     spawn(
-        trained,
+        train_process,
         (folder, given.minutes, given.layers, out, teacher, given.own),
         WAY.processes,
     )

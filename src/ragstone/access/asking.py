@@ -16,8 +16,8 @@ def limit_key(caller: Caller) -> str:
 
 
 def current_reader() -> Reader:
-    """Who asks to see what is kept of conversations. An admin sees what others asked, whoever may
-    read the documents, but of the collections that the credential reaches."""
+    """Return who asks to see what is kept of conversations. An admin sees what others asked,
+    whoever may read the documents, but of the collections that the credential reaches."""
     caller = ASKING.get()
     names = None if caller.may("admin") else caller.principal.names
     return Reader(caller.collections, names)

@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.secrets import PREFIX, digest, is_session, new_id, parse_session, sign_session
-from ragstone.core.caller import (
-    ANONYMOUS,
-    GUEST,
-    LOCAL,
-    LOCAL_USER,
-    OF_A_KEY,
-    OPERATOR,
-    Caller,
-)
+from ragstone.core.caller import ANONYMOUS, GUEST, LOCAL, LOCAL_USER, OF_A_KEY, OPERATOR, Caller
 from ragstone.core.clock import state_time
 from ragstone.core.errors import Unauthorized
 from ragstone.core.records import ApiKey, Person
@@ -103,25 +95,25 @@ class Gate:
             await self._tokens.aclose()
 
     async def is_credential_required(self) -> bool:
-        """Whether a request without a credential is refused."""
+        """Tell whether a request without a credential is refused."""
         if self._settings.required is not None:
             return self._settings.required
         return await self.has_credentials()
 
     async def has_credentials(self) -> bool:
-        """Whether there is any credential besides the operator's token."""
-        return self._settings.configured or await self._keys.exist()
+        """Tell whether there is any credential besides the operator's token."""
+        return self._settings.is_configured or await self._keys.exist()
 
     async def admits_guests(self) -> bool:
-        """Whether no credentials are set up yet, and whoever reaches this machine may ask."""
+        """Tell whether no credentials are set up yet, and whoever reaches this machine may ask."""
         return await self._by_local_token() and self._settings.guests != "nothing"
 
     async def caller(
         self, headers: HeaderValues, address: str, visited: Callable[[], str | None] = lambda: None
     ) -> Caller:
-        """The caller at `address`; raises Unauthorized, Unavailable. `visited` tells the tenant
-        whose visitors need no credential here, None where they need one; it is asked where no
-        credential counts."""
+        """Return the caller at `address`; raises Unauthorized, Unavailable. `visited` tells the
+        tenant whose visitors need no credential here, None where they need one; it is asked where
+        no credential counts."""
         given = read_credential(headers)
         if given and hmac.compare_digest(given.encode(), self._known.operator.encode()):
             return OPERATOR
@@ -142,7 +134,7 @@ class Gate:
         return await self._without_credential(given, address, visited())
 
     async def check_credential(self, given: str) -> Caller:
-        """Who an API key or a signed token is of; raises Unauthorized, Unavailable."""
+        """Return who an API key or a signed token is of; raises Unauthorized, Unavailable."""
         if len(given) > MAX_CREDENTIAL_CHARACTERS:
             raise Unauthorized(
                 f"The credential is longer than {MAX_CREDENTIAL_CHARACTERS:,} characters. Check it."
@@ -155,12 +147,12 @@ class Gate:
         return await find_named(self._people, caller)
 
     async def session_person(self, headers: HeaderValues) -> Person | None:
-        """The person whose session a browser shows."""
+        """Return the person whose session a browser shows."""
         cookie = _cookie(headers)
         return await self._people.whose(cookie) if self._people and cookie else None
 
     def new_session(self) -> str:
-        """What stands for the local token in a browser, until somebody signs out there."""
+        """Return what stands for the local token in a browser, until somebody signs out there."""
         until = int(state_time() + SESSION_SECONDS)
         return sign_session(new_id(), digest(self._known.local or ""), until)
 
@@ -178,7 +170,7 @@ class Gate:
                 await self._keys.end_session(*self._tokens.session(given))
 
     async def is_local_token(self, given: str) -> bool:
-        """Whether this is the token of the local user, and counts now."""
+        """Tell whether this is the token of the local user, and counts now."""
         return self._is_local(given) and await self._by_local_token()
 
     async def _by_local_token(self) -> bool:
@@ -220,7 +212,7 @@ class Gate:
         )
 
     def _anonymous(self, address: str, tenant: str) -> Caller:
-        """Whoever has no credential; its address tells it apart in limits."""
+        """Make the caller of who has no credential; its address tells it apart in limits."""
         principal = replace(ANONYMOUS.principal, tenant=tenant)
         return replace(ANONYMOUS, principal=principal, key=f"{ANONYMOUS.key}:{address}")
 
@@ -251,8 +243,8 @@ def _cookie(headers: HeaderValues) -> str:
 
 
 async def check_named(people: PeopleService | None, caller: Caller) -> Person | None:
-    """The provisioned account of whom others name, None without. Raises Unauthorized where another
-    account has the name, and where it is not active."""
+    """Return the provisioned account of whom others name, None without. Raises Unauthorized where
+    another account has the name, and where it is not active."""
     whose = caller.principal
     person = await people.find_account(whose.tenant, whose.user) if people else None
     if person and person.origin != "provisioned":
@@ -263,8 +255,8 @@ async def check_named(people: PeopleService | None, caller: Caller) -> Person | 
 
 
 async def find_named(people: PeopleService | None, caller: Caller) -> Caller:
-    """The caller whom others name: with the rights of the provisioned account, within the same
-    collections, where there is one. Raises Unauthorized as `check_named`."""
+    """Return the caller whom others name: with the rights of the provisioned account, within the
+    same collections, where there is one. Raises Unauthorized as `check_named`."""
     person = await check_named(people, caller)
     if person is None:
         return caller
@@ -275,7 +267,7 @@ async def find_named(people: PeopleService | None, caller: Caller) -> Caller:
 
 
 def caller_of_person(person: Person) -> Caller:
-    """The caller of a person's session."""
+    """Return the caller of a person's session."""
     principal = Principal(person.tenant, person.name, person.groups)
     return Caller(
         principal, person.role, person.collections, f"{OF_A_PERSON}{person.tenant}:{person.name}"
@@ -283,7 +275,7 @@ def caller_of_person(person: Person) -> Caller:
 
 
 def caller_of_key(key: ApiKey) -> Caller:
-    """The caller of an API key."""
+    """Return the caller of an API key."""
     principal = Principal(key.tenant, key.user, key.groups)
     widget = key.sites is not None
     return Caller(principal, key.role, key.collections, f"key:{key.id}", only_asks=widget)

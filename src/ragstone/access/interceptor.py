@@ -151,7 +151,7 @@ class Interceptor:
         return self.metrics.observe("search", ask, self._with_limits(ask, events))
 
     def preview(self, ask: Ask, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """The events of what nobody asked: limited as a question, and in no figure."""
+        """Return the events of what nobody asked: limited as a question, and in no figure."""
         return self._with_limits(ask, events)
 
     async def admit(self) -> None:
@@ -178,7 +178,7 @@ class Interceptor:
     async def _limit_events(
         self, limits: Limits, ask: Ask, answered: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
-        """The events within the limits; an answer that is not complete in time fails."""
+        """Yield the events within the limits; an answer that is not complete in time fails."""
         caller = ASKING.get()
         check_reach(caller, ask)
         key = limit_key(caller)

@@ -29,14 +29,11 @@ def issuer_client() -> httpx2.AsyncClient:
 async def fetch(
     http: httpx2.AsyncClient, method: str, url: str, **request: Any
 ) -> tuple[int, bytes]:
-    """The status and content of the answer; raises ValueError where there is none, or one that
-    takes too long or is too large."""
+    """Return the status and content of the answer; raises ValueError where there is none, or one
+    that takes too long or is too large."""
     content = b""
     try:
-        async with (
-            asyncio.timeout(FETCH_SECONDS),
-            http.stream(method, url, **request) as response,
-        ):
+        async with asyncio.timeout(FETCH_SECONDS), http.stream(method, url, **request) as response:
             async for piece in response.aiter_bytes():
                 content += piece
                 if len(content) > MAX_BYTES:
@@ -149,7 +146,7 @@ class KeySet:
 
 
 def _read(content: bytes) -> Iterator[_Key]:
-    """The public signing keys of a JWKS; all other entries are left out."""
+    """Yield the public signing keys of a JWKS; all other entries are left out."""
     try:
         listed = json.loads(content)["keys"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -37,13 +37,13 @@ class Passwords:
         self._nobodys = ""
 
     async def hash(self, password: str) -> str:
-        """The hash of a password, for storage."""
+        """Return the hash of a password, for storage."""
         async with self._places:
             return await asyncio.to_thread(_HASHER.hash, _encode(password))
 
     async def match(self, password: str, stored: str) -> bool:
-        """Whether this is the password with the hash `stored`. Without a hash it is none, which
-        takes as long to find out."""
+        """Tell whether this is the password with the hash `stored`. Without a hash it is none,
+        which takes as long to find out."""
         if not self._nobodys:
             self._nobodys = await self.hash(secrets.token_urlsafe())
         compared = stored or self._nobodys
@@ -67,7 +67,7 @@ def _plain(text: str) -> str:
 
 
 def needs_rehash(stored: str) -> bool:
-    """Whether a hash was made with other parameters than hashes are now."""
+    """Tell whether a hash was made with other parameters than hashes are now."""
     return _HASHER.check_needs_rehash(stored)
 
 
@@ -84,17 +84,17 @@ def _encode(password: str) -> bytes:
 
 
 def new_factor_secret() -> str:
-    """A secret of a second factor, with 160 random bits."""
+    """Return a secret of a second factor, with 160 random bits."""
     return pyotp.random_base32()
 
 
 def factor_address(secret: str, name: str) -> str:
-    """What an authenticator reads from a picture."""
+    """Return what an authenticator reads from a picture."""
     return str(pyotp.TOTP(secret, name=name, issuer="Ragstone").provisioning_uri())
 
 
 def find_step(secret: str, code: str, now: float) -> int:
-    """The time step of which this is the code, counted from 1970; 0 for none."""
+    """Return the time step of which this is the code, counted from 1970; 0 for none."""
     totp, current = pyotp.TOTP(secret), int(now // STEP_SECONDS)
     steps = (current - 1, current, current + 1)
     given = code.encode("utf-8", "surrogatepass")
@@ -103,10 +103,10 @@ def find_step(secret: str, code: str, now: float) -> int:
 
 
 def new_recovery_codes() -> list[str]:
-    """Codes of 80 random bits, so that their digests cannot be searched through."""
+    """Make codes of 80 random bits, so that their digests cannot be searched through."""
     return ["-".join(secrets.token_hex(5) for _ in range(2)) for _ in range(RECOVERY_CODES)]
 
 
 def recovery_digest(code: str) -> str:
-    """The digest of a recovery code, however it is typed."""
+    """Return the digest of a recovery code, however it is typed."""
     return digest("".join(char for char in code.lower() if char.isalnum()))

@@ -17,7 +17,7 @@ MAX_NAME_CHARACTERS, MAX_NAMES = 255, 1000
 
 
 def find_claim(claims: Mapping[str, object], path: str) -> object:
-    """A claim by its name, or by a path with dots if none has that name."""
+    """Return a claim by its name, or by a path with dots if none has that name."""
     if path in claims:
         return claims[path]
     value: object = claims
@@ -29,14 +29,14 @@ def find_claim(claims: Mapping[str, object], path: str) -> object:
 
 
 def read_name(value: object, what: str) -> str:
-    """A name; raises Unauthorized for anything else."""
+    """Return a name; raises Unauthorized for anything else."""
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME_CHARACTERS:
         raise Unauthorized(f"The credential does not say its {what} as a text.")
     return value
 
 
 def read_user(value: object) -> str:
-    """The name of a user; raises Unauthorized for one that only a key can have."""
+    """Return the name of a user; raises Unauthorized for one that only a key can have."""
     name = read_name(value, "user")
     if name.startswith(OF_A_KEY):
         raise Unauthorized(f"The name of a user must not begin with {OF_A_KEY!r}.")
@@ -44,7 +44,7 @@ def read_user(value: object) -> str:
 
 
 def read_names(value: object, what: str) -> tuple[str, ...]:
-    """A list of names, or one; raises Unauthorized for anything else."""
+    """Return a list of names, or one; raises Unauthorized for anything else."""
     if value is None:
         return ()
     found = [value] if isinstance(value, str) else value
@@ -102,7 +102,7 @@ class TrustedProxy:
         return Caller(principal, highest_role(roles, settings), reach if limited else None, name)
 
     def sends(self, headers: _Headers, address: str) -> bool:
-        """Whether a request with these headers, from this address, comes from the proxy."""
+        """Tell whether a request with these headers, from this address, comes from the proxy."""
         if self._networks and not self._is_proxy_address(address):
             return False
         if not self._secret:

@@ -72,7 +72,7 @@ class LocalRates:
 
 
 def compute_allowance(before: int, used: int, limit: int, cost: int, now: float) -> Allowance:
-    """Whether `cost` more fits, where the minute before used `before` and this one `used`.
+    """Tell whether `cost` more fits, where the minute before used `before` and this one `used`.
 
     One that only looks (cost 0) needs room for a unit.
     """

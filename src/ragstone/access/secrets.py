@@ -19,23 +19,23 @@ _SESSION = re.compile(r"ragstone_w_([0-9a-f]{16})_([0-9]{1,12})_([0-9a-f]{64})",
 
 
 def new_id() -> str:
-    """A public name for a key, of 64 random bits."""
+    """Return a public name for a key, of 64 random bits."""
     return secrets.token_hex(8)
 
 
 def new_secret(id: str) -> str:
-    """A secret of the key `id`, with 256 random bits."""
+    """Return a secret of the key `id`, with 256 random bits."""
     return f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
 
 
 def key_id(secret: str) -> str:
-    """The key that a secret says it is of, empty for what is not a secret of ours."""
+    """Return the key that a secret says it is of, empty for what is not a secret of ours."""
     form = _SECRET.fullmatch(secret)
     return form[1] if form else ""
 
 
 def sign_session(id: str, digest: str, until: int) -> str:
-    """What holds for the key `id` until a time, in seconds since 1970."""
+    """Return what holds for the key `id` until a time, in seconds since 1970."""
     return f"{PREFIX}w_{id}_{until}_{_signature(id, digest, until)}"
 
 
@@ -46,7 +46,7 @@ def parse_session(given: str) -> tuple[str, int] | None:
 
 
 def is_session(given: str, digest: str) -> bool:
-    """Whether a session was signed with this digest."""
+    """Tell whether a session was signed with this digest."""
     form = _SESSION.fullmatch(given)
     return form is not None and is_same_digest(form[3], _signature(form[1], digest, int(form[2])))
 
@@ -57,10 +57,10 @@ def _signature(id: str, digest: str, until: int) -> str:
 
 
 def digest(secret: str) -> str:
-    """The digest of a secret, for storage."""
+    """Return the digest of a secret, for storage."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def is_same_digest(one: str, other: str) -> bool:
-    """Whether two digests are equal, in a time that does not tell where they differ."""
+    """Tell whether two digests are equal, in a time that does not tell where they differ."""
     return hmac.compare_digest(one.encode(), other.encode())

@@ -25,7 +25,7 @@ waits is refused (429): nobody looks at an empty page for longer."""
 
 
 def make_proxy(settings: AuthSettings) -> TrustedProxy | None:
-    """The proxy that is believed; None where none is."""
+    """Return the proxy that is believed; None where none is."""
     return TrustedProxy(settings) if settings.by_proxy else None
 
 
@@ -36,7 +36,7 @@ def make_gate(
     local_token: str | None = None,
     people: PeopleService | None = None,
 ) -> Gate:
-    """What tells callers apart; raises ConfigError for tokens without the library for them.
+    """Return what tells callers apart; raises ConfigError for tokens without the library for them.
 
     Where no credentials are set, `local_token` opens what is the local user's; None lets everyone
     be that user.
@@ -82,7 +82,7 @@ async def open_interceptor(settings: Settings) -> AsyncIterator[Interceptor]:
 
 
 def make_interceptor(settings: Settings, telemetry: Telemetry | None = None) -> Interceptor:
-    """The limits of the settings, and what measures."""
+    """Return the limits of the settings, and what measures."""
     server = settings.server
     slots = Slots(
         server.max_concurrent_queries,

@@ -62,7 +62,7 @@ class SignIn:
         self._lock = asyncio.Lock()
 
     async def address(self) -> str:
-        """Where a browser goes to sign in, without what each sign-in has of its own; raises
+        """Return where a browser goes to sign in, without what each sign-in has of its own; raises
         Unavailable."""
         provider = await self._find_provider()
         query = urlencode(
@@ -76,8 +76,8 @@ class SignIn:
         return f"{provider.authorize}{'&' if '?' in provider.authorize else '?'}{query}"
 
     async def token(self, code: str, verifier: str, nonce: str, redirect: str) -> str:
-        """The token for a code that came back to `redirect`: the access token if it counts here,
-        else the id token. Raises Unauthorized if neither does, Unavailable."""
+        """Return the token for a code that came back to `redirect`: the access token if it counts
+        here, else the id token. Raises Unauthorized if neither does, Unavailable."""
         answer = await self._exchange(code, verifier, redirect)
         access, identity = answer.get("access_token"), answer.get("id_token")
         if identity is not None and not self._belongs(identity, nonce):
@@ -112,7 +112,7 @@ class SignIn:
         )
 
     async def _discover(self) -> _Provider:
-        """What the issuer says of itself; raises ValueError."""
+        """Return what the issuer says of itself; raises ValueError."""
         issuer = self._settings.issuer
         status, content = await fetch(self._http, "GET", issuer.rstrip("/") + DESCRIPTION)
         if status != 200:
@@ -128,7 +128,7 @@ class SignIn:
         )
 
     async def _exchange(self, code: str, verifier: str, redirect: str) -> dict[str, Any]:
-        """What the provider gives for a code."""
+        """Return what the provider gives for a code."""
         provider = await self._find_provider()
         form = {
             "grant_type": "authorization_code",
@@ -161,7 +161,7 @@ class SignIn:
         raise Unauthorized(f"{self.host} gives no token for this sign-in ({reason}). Try again.")
 
     def _belongs(self, token: object, nonce: str) -> bool:
-        """Whether an id token was made for this client and sign-in."""
+        """Tell whether an id token was made for this client and sign-in."""
         try:
             # It came from the issuer itself, so its signature need not be checked for this (OpenID
             # Connect Core, 3.1.3.7).
@@ -175,7 +175,7 @@ class SignIn:
 
 
 def _parse_object(content: bytes) -> dict[str, Any]:
-    """A JSON object; raises ValueError."""
+    """Return a JSON object; raises ValueError."""
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -186,7 +186,7 @@ def _parse_object(content: bytes) -> dict[str, Any]:
 
 
 def _endpoint(said: dict[str, Any], name: str, issuer: str) -> str:
-    """An address of the issuer's description: by HTTPS, unless the issuer itself is not."""
+    """Return an address of the issuer's description: by HTTPS, unless the issuer itself is not."""
     address = said.get(name)
     parts = urlsplit(address) if isinstance(address, str) else None
     if not parts or not parts.hostname or parts.scheme not in ("https", urlsplit(issuer).scheme):

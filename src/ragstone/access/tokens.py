@@ -47,7 +47,7 @@ class Tokens:
         await self._keys.aclose()
 
     def _head(self, token: str) -> tuple[str | None, str]:
-        """The name of the key, if it says one, and the algorithm."""
+        """Return the name of the key, if it says one, and the algorithm."""
         try:
             head = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, ValueError, RecursionError) as error:
@@ -101,7 +101,7 @@ class Tokens:
 
 
 def _refusal(error: Exception) -> str:
-    """The reason for the refusal in one sentence, without any part of the token."""
+    """Return the reason for the refusal in one sentence, without any part of the token."""
     match error:
         case jwt.ExpiredSignatureError():
             return "The token has expired. Sign in again."

@@ -12,7 +12,7 @@ _BEGUN = re.compile(r"\[(?:[1-9]\d{0,2})?\Z")
 
 
 def spell_out_markers(text: str) -> str:
-    """The text with every `[n]` as `[Source n]`."""
+    """Return the text with every `[n]` as `[Source n]`."""
     return _MARKER.sub(r"[Source \1]", text)
 
 
@@ -23,7 +23,7 @@ class SpeltOut:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """The text that can be sent now: all but the beginning of a marker at the end."""
+        """Return the text that can be sent now: all but the beginning of a marker at the end."""
         text = self._held + piece
         begun = _BEGUN.search(text)
         end = begun.start() if begun else len(text)
@@ -31,7 +31,7 @@ class SpeltOut:
         return spell_out_markers(text[:end])
 
     def end(self) -> str:
-        """The text that was held back."""
+        """Return the text that was held back."""
         held, self._held = self._held, ""
         return held
 
@@ -43,7 +43,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 
 def citation_list(sources: Sequence[Source], form: ListFormat = "markdown") -> str:
-    """One line for every source; only addresses of the web become links."""
+    """Return one line for every source; only addresses of the web become links."""
     lines = [_LINES[form](source) for source in sources]
     return f"<ol>{''.join(lines)}</ol>" if form == "html" else "\n".join(lines)
 
@@ -66,12 +66,12 @@ def _plain_text(source: Source) -> str:
 
 
 def _url(source: Source) -> str:
-    """The address, if no character of it could end the link."""
+    """Return the address, if no character of it could end the link."""
     return source.url if source.url and _WEB.fullmatch(source.url) else ""
 
 
 def _name(source: Source) -> str:
-    """What a reader calls the source: its file or title, and the page."""
+    """Return what a reader calls the source: its file or title, and the page."""
     name = " ".join((source.title or source.filename).split())
     return f"{name} (Page {source.page})" if source.page else name
 

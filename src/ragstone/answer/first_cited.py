@@ -33,13 +33,13 @@ class FirstCited:
         self._known = numbers
 
     def feed(self, piece: str) -> str:
-        """What can be sent now that `piece` has come. A marker that is not whole waits, and so does
-        what may be code."""
+        """Return what can be sent now that `piece` has come. A marker that is not whole waits, and
+        so does what may be code."""
         self._held += piece
         return self._take(_find_undecided(self._held, len(self._held)))
 
     def end(self) -> str:
-        """The rest."""
+        """Return the rest."""
         return self._take(len(self._held))
 
     def _take(self, end: int) -> str:
@@ -49,7 +49,7 @@ class FirstCited:
         return "".join(self._pieces(start)) if "[" in text else text
 
     def _pieces(self, start: int) -> Iterator[str]:
-        """The text behind `start` with new numbers, in pieces."""
+        """Yield the text behind `start` with new numbers, in pieces."""
         last = start
         for marker in find_markers(self._text, start):
             number = int(marker[1])
@@ -63,7 +63,7 @@ class FirstCited:
 
 
 def _find_undecided(text: str, end: int) -> int:
-    """Where begins what needs more text to be understood."""
+    """Return where begins what needs more text to be understood."""
     begun = _BEGUN.search(text)
     place = begun.start() if begun else end
     line = text.rfind("\n") + 1
@@ -77,8 +77,8 @@ def _find_undecided(text: str, end: int) -> int:
 
 
 def by_first_citation(turn: Turn) -> Turn:
-    """The turn with its sources numbered in the order in which its answer cites them; those that it
-    says to have used come next, then all others by rank."""
+    """Return the turn with its sources numbered in the order in which its answer cites them; those
+    that it says to have used come next, then all others by rank."""
     answer = turn.answer or GeneratedAnswer()
     if answer.is_json:
         return turn  # Its text may name sources by their numbers.
@@ -129,7 +129,7 @@ def by_first_citation(turn: Turn) -> Turn:
 
 
 def cited_numbers(turn: Turn) -> frozenset[int]:
-    """The numbers that the answer cites, in its text or beside it."""
+    """Return the numbers that the answer cites, in its text or beside it."""
     answer = turn.answer or GeneratedAnswer()
     known = {passage.number for passage in turn.passages}
     marked = (int(marker[1]) for marker in find_markers("" if answer.is_json else answer.text))
@@ -139,8 +139,8 @@ def cited_numbers(turn: Turn) -> frozenset[int]:
 
 
 async def number_sources(events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-    """The same events with the sources numbered by first citation. `Sources`, which come before
-    anything is cited, keep the numbers of their ranks."""
+    """Yield the same events with the sources numbered by first citation. `Sources`, which come
+    before anything is cited, keep the numbers of their ranks."""
     markers = FirstCited()
     async with aclosing(events) as source:
         async for event in source:

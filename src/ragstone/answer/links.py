@@ -23,7 +23,7 @@ _ENDS = frozenset(" \t\r\n\f\v<>\"'`|\\^{}[]，。；！？、（）「」")
 _AFTER = ".,;:!?*_"
 """What may follow an address and does not belong to it."""
 
-LONGEST = 2_000
+MAX_ADDRESS_CHARS = 2_000
 """Characters of an address that are kept; a longer one is none of a source."""
 
 _LOADING = (
@@ -45,7 +45,7 @@ class Addresses:
 
 
 def addresses(passages: Iterable[Passage]) -> Addresses:
-    """The addresses of the passages, and the addresses in their texts."""
+    """Return the addresses of the passages, and the addresses in their texts."""
     sources, said = set[str](), set[str]()
     for passage in passages:
         chunk = passage.hit.chunk
@@ -57,7 +57,7 @@ def addresses(passages: Iterable[Passage]) -> Addresses:
 
 
 def _find_closing_bracket(text: str, opened: int = 0) -> int:
-    """Where a closing bracket stands that nothing opened, as around an address in brackets;
+    """Return where a closing bracket stands that nothing opened, as around an address in brackets;
     `opened` are the brackets open before."""
     for place, character in enumerate(text):
         opened += {"(": 1, ")": -1}.get(character, 0)
@@ -67,12 +67,12 @@ def _find_closing_bracket(text: str, opened: int = 0) -> int:
 
 
 def is_address(text: str) -> bool:
-    """Whether `text` begins with an address."""
+    """Tell whether `text` begins with an address."""
     return bool(_START.match(text))
 
 
 def may_be_address(tail: str) -> bool:
-    """Whether `tail` is the beginning of the beginning of an address."""
+    """Tell whether `tail` is the beginning of the beginning of an address."""
     return any(start.startswith(tail.casefold()) for start in _STARTS)
 
 
@@ -85,12 +85,12 @@ class BareAddress:
         self._open = 0
 
     def take(self, text: str, final: bool) -> tuple[str, int, bool]:
-        """What of `text` can be sent, how much of it belongs to the address, and whether that is
-        all."""
+        """Return what of `text` can be sent, how much of it belongs to the address, and whether
+        that is all."""
         end = next((i for i, item in enumerate(text) if item in _ENDS), len(text))
         end = _find_closing_bracket(text[:end], self._open)
         self._open += text.count("(", 0, end) - text.count(")", 0, end)
-        self._text = (self._text + text[:end])[:LONGEST]
+        self._text = (self._text + text[:end])[:MAX_ADDRESS_CHARS]
         if end == len(text) and not final:
             return "", end, False
         bare = self._text.rstrip(_AFTER)
@@ -112,7 +112,7 @@ class Target:
             self._depth += {"(": 1, ")": -1}.get(character, 0)
             if not self._depth or character == "\n":
                 return self._allowed_target(), end + (character == ")"), True
-            self._text = (self._text + character)[:LONGEST]
+            self._text = (self._text + character)[:MAX_ADDRESS_CHARS]
         return (self._allowed_target() if final else ""), len(text), final
 
     def _allowed_target(self) -> str:
@@ -120,8 +120,8 @@ class Target:
 
 
 def harmless_tag(text: str, more: bool) -> bool | None:
-    """Whether the `<` that `text` begins with opens nothing that loads, links or runs; None if that
-    cannot be known before more has come."""
+    """Tell whether the `<` that `text` begins with opens nothing that loads, links or runs; None if
+    that cannot be known before more has come."""
     match = _TAG.match(text)
     name, end = (match[1].casefold(), match.end()) if match else ("", 1)
     if end == len(text) and more:

@@ -30,7 +30,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"[.!?。！？…:：;)\]|][\"'”’»」』*_]*$")
-LONGEST = 2_000
+MAX_ANSWER_CHARS = 2_000
 """Characters of an answer; a longer text is read like any other passage."""
 
 
@@ -43,13 +43,13 @@ class FaqEntry:
 
 
 def pairs(text: str) -> list[FaqEntry]:
-    """The pairs in a passage, without those whose answer seems cut off or is too long."""
+    """Return the pairs in a passage, without those whose answer seems cut off or is too long."""
     found = units(text)
     starts = [unit.start for unit in found if unit.form in ("answer", "heading")]
     made = []
     for unit in found:
         row = FAQ_ROW.fullmatch(text, unit.start, unit.end)
-        if row and len(row["answer"]) <= LONGEST:
+        if row and len(row["answer"]) <= MAX_ANSWER_CHARS:
             made.append(FaqEntry(row["question"], Span(*row.span("answer"))))
         if unit.form != "answer":
             continue
@@ -57,14 +57,16 @@ def pairs(text: str) -> list[FaqEntry]:
         end = next((item for item in starts if item > start), len(text))
         end = start + len(text[start:end].rstrip())
         question = _ASKS.sub("", text[unit.start : unit.end], count=1).rstrip("*_ ")
-        whole = end - start <= LONGEST and (end < len(text.rstrip()) or _ends(text[start:end]))
+        whole = end - start <= MAX_ANSWER_CHARS and (
+            end < len(text.rstrip()) or _ends(text[start:end])
+        )
         if whole and question:
             made.append(FaqEntry(question, Span(start, end)))
     return made
 
 
 def _ends(answer: str) -> bool:
-    """Whether the answer ends as a text does: the passage may end in the midst of it."""
+    """Tell whether the answer ends as a text does: the passage may end in the midst of it."""
     return _ENDS.search(answer) is not None
 
 
@@ -144,7 +146,7 @@ def _step(turn: Turn, answer: GeneratedAnswer, reason: str) -> Step:
 
 
 def _skip_reason(turn: Turn) -> str:
-    """Why a refusal is not considered; empty if it is."""
+    """Tell why a refusal is not considered; empty if it is."""
     if turn.grades:
         return "it has graded the passages"
     if turn.plan.strategy == "sequential" or (turn.intent and turn.intent.name in GENERAL):
@@ -158,7 +160,7 @@ def _skip_reason(turn: Turn) -> str:
 
 
 async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | None:
-    """The FAQ that asks the same, and its passage."""
+    """Return the FAQ that asks the same, and its passage."""
     if turn.lists and turn.lists[0].source == "service":
         return _service_faq(turn)
     for passage, pair in _match_faqs(turn):
@@ -169,9 +171,9 @@ async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | Non
 
 
 def _service_faq(turn: Turn) -> tuple[Passage, FaqEntry] | None:
-    """The best passage of a retrieval service, if it is a FAQ: the service has compared it with the
-    question already. Of several in it the one whose question has most words of this one, and all
-    that it says where it has no questions."""
+    """Return the best passage of a retrieval service, if it is a FAQ: the service has compared it
+    with the question already. Of several in it the one whose question has most words of this one,
+    and all that it says where it has no questions."""
     passage = turn.passages[0]
     hit = passage.hit
     if turn.subqueries or hit.chunk.kind != FAQ or hit.score < RATED:
@@ -186,7 +188,7 @@ def _service_faq(turn: Turn) -> tuple[Passage, FaqEntry] | None:
 
 
 def _match_faqs(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
-    """The FAQ entries with an equivalent question."""
+    """Yield the FAQ entries with an equivalent question."""
     for passage in turn.passages[:READ]:
         if passage.hit.chunk.kind == FAQ:
             for pair in pairs(passage.text):
@@ -220,7 +222,7 @@ async def _judge_faqs(
 
 
 async def _alike_faqs(turn: Turn, adapters: Adapters) -> list[tuple[Passage, FaqEntry]]:
-    """The FAQ entries that may ask the same in other words, the most alike first."""
+    """Return the FAQ entries that may ask the same in other words, the most alike first."""
     if turn.passages[0].hit.chunk.kind != FAQ or turn.subqueries:
         return []
     if len(turn.question) > MAX_QUESTION_CHARS:
@@ -244,7 +246,7 @@ def _marks(question: str) -> tuple[frozenset[str], int]:
 
 
 async def _likeness(turn: Turn, questions: Sequence[str], adapters: Adapters) -> list[float]:
-    """How alike in meaning each is to the question; 0 where nothing can compare them."""
+    """Tell how alike in meaning each is to the question; 0 where nothing can compare them."""
     if turn.collection is None or not questions:
         return [0.0] * len(questions)
     embedder = adapters.embedders.find_indexing(turn.collection)
@@ -254,7 +256,7 @@ async def _likeness(turn: Turn, questions: Sequence[str], adapters: Adapters) ->
 
 
 def _answer(turn: Turn, passage: Passage, pair: FaqEntry) -> GeneratedAnswer:
-    """The FAQ's words, with their source; links leave as from any answer."""
+    """Return the FAQ's words, with their source; links leave as from any answer."""
     said = neutralize_markers(passage.text[pair.answer.start : pair.answer.end])
     stream = AnswerStream(turn.passages)
     text = stream.feed(f"{said} [{passage.number}]") + stream.end()

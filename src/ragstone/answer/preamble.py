@@ -2,7 +2,7 @@
 
 import re
 
-LONGEST = 160
+MAX_OPENING_CHARS = 160
 """Characters of an opening that are taken out; so many are held back while it may be one."""
 
 _OPENINGS = (
@@ -16,8 +16,7 @@ _PREAMBLE = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(
-    rf"\s*(?:(?:{_OPENINGS})[,，]? ?)?here(?:['’]s| is| are)\b[^\n.!?:：\[]*[:：]\s*",
-    re.IGNORECASE,
+    rf"\s*(?:(?:{_OPENINGS})[,，]? ?)?here(?:['’]s| is| are)\b[^\n.!?:：\[]*[:：]\s*", re.IGNORECASE
 )
 _MAY_ANNOUNCE = re.compile(
     rf"\s*(?:(?:{_OPENINGS})[,，]? ?)?here(?:['’]s| is| are)\b[^\n.!?:：\[]*", re.IGNORECASE
@@ -54,7 +53,7 @@ _SHORT = 26
 
 
 def may_be_preamble(text: str) -> bool:
-    """Whether the beginning of an answer may be such an opening, or become one."""
+    """Tell whether the beginning of an answer may be such an opening, or become one."""
     begun = text.lstrip().casefold()
     if not any(begun.startswith(first) or first.startswith(begun) for first in _FIRST):
         return False
@@ -66,7 +65,7 @@ def may_be_preamble(text: str) -> bool:
 
 def preamble_end(text: str) -> int:
     """Where the answer begins after an opening at the start of `text`; 0 if there is none."""
-    text = text[:LONGEST]
+    text = text[:MAX_OPENING_CHARS]
     match = _PREAMBLE.match(text) or _ANNOUNCED.match(text)
     if match:
         return match.end()
@@ -82,6 +81,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _last_word(text: str) -> str:
-    """The word that the text ends with, which may go on; empty if it ends with none."""
+    """Return the word that the text ends with, which may go on; empty if it ends with none."""
     found = re.search(r"[^\s.!:]*\Z", text)
     return found[0] if found else ""

@@ -22,10 +22,10 @@ LOOKED_AT = 300
 """Characters before a place that say whether a sentence ends there: a model that never ends one
 must not make every further word cost more."""
 
-LEAST_WORDS = 3
+MIN_WORDS = 3
 """Content words of a sentence that can be told to come from somewhere."""
 
-LEAST_SUPPORT = 0.6
+MIN_SUPPORT = 0.6
 """Share of a sentence's content words, by rarity, that its source must hold."""
 
 _TOKEN = re.compile(r"\s+|[^\s。！？]*[。！？]++[”’」』）)]*+|[^\s。！？]+")
@@ -51,11 +51,11 @@ class Origins:
     def source(self, sentence: str) -> int | None:
         """The number of the passage that holds most of the sentence, None if none holds enough."""
         words = content_word_set(sentence)
-        if len(words) < LEAST_WORDS or not self._held:
+        if len(words) < MIN_WORDS or not self._held:
             return None
         shares = {number: self._weight(words & held) for number, held in self._held.items()}
         best = max(shares, key=lambda number: (shares[number], -number))
-        return best if shares[best] >= LEAST_SUPPORT * self._weight(words) else None
+        return best if shares[best] >= MIN_SUPPORT * self._weight(words) else None
 
     def _weight(self, words: frozenset[str]) -> float:
         return sum(self._weights.get(word, self._unseen) for word in words)
@@ -76,16 +76,16 @@ class InlineMarkers:
         self._code = False
 
     @property
-    def held(self) -> int:
+    def buffer_length(self) -> int:
         """Characters that are held back now."""
         return len(self._space)
 
     def feed(self, text: str) -> str:
-        """The text that can be sent after `text` has arrived."""
+        """Return the text that can be sent after `text` has arrived."""
         return "".join(self._token(token) for token in _TOKEN.findall(text))
 
     def end(self) -> str:
-        """The rest of the text, at its end."""
+        """Return the rest of the text, at its end."""
         return self._marker() + self._flush_space()
 
     def _token(self, token: str) -> str:
@@ -107,7 +107,7 @@ class InlineMarkers:
         return space
 
     def _is_complete(self, following: str) -> bool:
-        """Whether what has been said is a whole sentence, or a line, if something comes next
+        """Tell whether what has been said is a whole sentence, or a line, if something comes next
         that begins so: the rest of its first word may not be there yet."""
         last = self._sentence[-LOOKED_AT:]
         said = last.rstrip()
@@ -122,7 +122,7 @@ class InlineMarkers:
         return bool(spaced and _ENDS.search(bare) and len(sentences(f"{bare} {following}x")) > 1)
 
     def _marker(self) -> str:
-        """The marker that the sentence lacks."""
+        """Return the marker that the sentence lacks."""
         sentence = self._sentence
         refuses = sentence.strip().casefold() == self._refusal
         asks = sentence.rstrip().endswith(("?", "？", "؟"))

@@ -1,12 +1,13 @@
 """Answers, judges the answer, and tries again with another query until it is good enough."""
 
+import asyncio
 import time
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.answer.without_documents import answer_without_documents
+from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token
@@ -16,9 +17,12 @@ from ragstone.engine.prompts import prompt
 from ragstone.engine.runner import run_stages
 from ragstone.engine.stage import Emit, Stage, Step, run_part
 from ragstone.language.code_blocks import fence_text
-from ragstone.language.json_answer import json_values
+from ragstone.language.json_answer import json_answer, json_values
+from ragstone.language.language import detect, language_name
 from ragstone.models.prompt import compose
-from ragstone.ports import Adapters
+from ragstone.ports import Adapters, Support
+from ragstone.verify.claims import answer_sentences
+from ragstone.verify.verdicts import build_verdict, weigh_answer
 
 CRITERIA = ("relevance", "accuracy", "completeness", "clarity", "citation_quality")
 LONGEST_QUERY = 500
@@ -36,7 +40,7 @@ class AnswerJudgement:
 
 
 def parse_judgement(said: str) -> AnswerJudgement | None:
-    """What a reply says; None for one without all criteria."""
+    """Return what a reply says; None for one without all criteria."""
     for value in json_values(said):
         if not isinstance(value, dict):
             continue
@@ -58,7 +62,7 @@ LOCAL = "the answer's confidence"
 
 
 async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, str, Usage]:
-    """The judgement of the turn's answer, the name of the judge, and the usage."""
+    """Return the judgement of the turn's answer, the name of the judge, and the usage."""
     answer = turn.answer or GeneratedAnswer()
     local = AnswerJudgement(answer.confidence or 0.0, _aspect_query(turn, answer))
     model = adapters.evaluator or adapters.completer
@@ -79,7 +83,7 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
 
 
 def _aspect_query(turn: Turn, answer: GeneratedAnswer) -> str:
-    """A query for the aspects that no passage covers."""
+    """Return a query for the aspects that no passage covers."""
     missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
     return " ".join(missing)
 
@@ -130,7 +134,7 @@ class Rounds(Stage):
     )
 
     def judges(self, level: Level) -> bool:
-        """Whether answers of this level are judged unless the request says otherwise."""
+        """Tell whether answers of this level are judged unless the request says otherwise."""
         return self.every_level or level in ROUNDS
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
@@ -199,8 +203,8 @@ class Rounds(Stage):
 
 
 def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
-    """The question with one more query, or with what the next answer should do better, and what
-    has been spent; None if there is nothing new to try."""
+    """Return the question with one more query, or with what the next answer should do better, and
+    what has been spent; None if there is nothing new to try."""
     said = tried.said
     new = said.query.casefold() not in {"", *(query.casefold() for query in asked.queries)}
     if not new and not said.advice:
@@ -217,7 +221,7 @@ def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
 
 
 async def _send_best(turn: Turn, best: _RoundResult, rounds: int, limit: str, emit: Emit) -> Step:
-    """The best answer, to the client; `limit` is what ended the rounds."""
+    """Return the best answer, to the client; `limit` is what ended the rounds."""
     answer = replace(turn.answer or GeneratedAnswer(), held=False)
     await emit(Sources(turn.passages))
     if turn.verdicts:
@@ -228,3 +232,48 @@ async def _send_best(turn: Turn, best: _RoundResult, rounds: int, limit: str, em
     return Step(
         replace(turn, answer=answer), f"{rounds} rounds, score {best.said.score:.2f}", reason
     )
+
+
+MAX_QUESTION_CHARS = 1_000
+NEED_TOKENS, ANSWER_TOKENS = 40, 600
+MODEL_SECONDS = 20.0
+"""What one call may take."""
+
+
+async def answer_without_documents(turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+    """Ask the chat model whether documents are needed, and answer from what it knows if not.
+
+    They are needed if it is not clear. Each sentence of such an answer is unsupported.
+    """
+    judge, model = adapters.evaluator or adapters.completer, adapters.completer
+    if judge is None or model is None:
+        return Step(turn, "skipped", "no chat model")
+    question = fence_text("question", turn.question[:MAX_QUESTION_CHARS])
+    try:
+        async with asyncio.timeout(MODEL_SECONDS):
+            rules = await prompt(turn, adapters, "need_first")
+            said = await judge.complete(rules, question, NEED_TOKENS)
+            turn = replace(turn, usage=turn.usage + said.usage)
+            needed = json_answer(said.text)
+            if not (isinstance(needed, dict) and needed.get("documents") is False):
+                return Step(turn, "documents", f"by {judge.name}")
+            language = language_name(detect(turn.question))
+            rules = await prompt(turn, adapters, "conversation", language=language)
+            limit = turn.ask.max_tokens or ANSWER_TOKENS
+            said = await model.complete(rules, turn.question, limit)
+    except (RagstoneError, TimeoutError) as error:
+        return Step(turn, "documents", f"{model.name} did not say: {error}")
+    turn = replace(turn, usage=turn.usage + said.usage)
+    stream = AnswerStream(())
+    text = (stream.feed(said.text) + stream.end()).strip()
+    if not text:
+        return Step(turn, "documents", f"{model.name} said nothing")
+    verdicts = tuple(
+        build_verdict(item, Support(0.0) if item.claims else None, ())
+        for item in answer_sentences(text)
+    )
+    answer = weigh_answer(GeneratedAnswer(text, model=model.name), verdicts)
+    await emit(Checked(verdicts, answer.groundedness_score))
+    await emit(Token(text))
+    turn = replace(turn, answer=answer, verdicts=verdicts)
+    return Step(turn, "no documents", f"by {judge.name}", leaves=True)

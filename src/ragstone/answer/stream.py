@@ -18,14 +18,14 @@ from ragstone.answer.links import (
     is_address,
     may_be_address,
 )
-from ragstone.answer.preamble import LONGEST, may_be_preamble, preamble_end
+from ragstone.answer.preamble import MAX_OPENING_CHARS, may_be_preamble, preamble_end
 from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import ends_fence, is_code, span_end
 from ragstone.language.markers import OPENING_BRACKETS, match_marker, may_be_marker
 
 Label = Literal["sources_used", "suggested_questions"]
 
-MOST_QUESTIONS = 3
+MAX_QUESTIONS = 3
 """As the query pipeline's document has it."""
 
 LONGEST_QUESTION = 200
@@ -54,7 +54,7 @@ _QUESTION_LEAD = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+")
 
 
 def match_label(text: str) -> tuple[Label, int] | None:
-    """The label that `text` begins with, and its length; None if there is none."""
+    """Return the label that `text` begins with, and its length; None if there is none."""
     match = _LABEL.match(text)
     if match is None:
         return None
@@ -62,7 +62,7 @@ def match_label(text: str) -> tuple[Label, int] | None:
 
 
 def may_be_label(tail: str) -> bool:
-    """Whether `tail` is the beginning of a label."""
+    """Tell whether `tail` is the beginning of a label."""
     tail = tail.upper()
     return tail[:1] in ("*", "S") and any(
         variant.startswith(tail) for variant in _VARIANTS if variant != tail
@@ -77,8 +77,8 @@ class Labelled:
         self.text = ""
 
     def take(self, text: str, final: bool) -> tuple[str, int, bool]:
-        """What of `text` can be sent (nothing), how much of it belongs to the label, and whether
-        that is all."""
+        """Return what of `text` can be sent (nothing), how much of it belongs to the label, and
+        whether that is all."""
         if self.label == "sources_used":
             end, over = _numbers_end(text, final)
         else:
@@ -87,15 +87,15 @@ class Labelled:
         return "", end, over
 
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of the sources."""
+        """Return the numbers of the sources."""
         return tuple(dict.fromkeys(int(item) for item in re.findall(r"\d{1,4}", self.text)))
 
     def questions(self) -> tuple[str, ...]:
-        """The questions, without numbering."""
+        """Return the questions, without numbering."""
         said = re.split(r"[|\n｜]", self.text)
         plain = (_QUESTION_LEAD.sub("", item).strip(' \t*"“”') for item in said)
         kept = [item for item in plain if item and len(item) <= LONGEST_QUESTION]
-        return tuple(dict.fromkeys(kept))[:MOST_QUESTIONS]
+        return tuple(dict.fromkeys(kept))[:MAX_QUESTIONS]
 
 
 def _numbers_end(text: str, final: bool) -> tuple[int, bool]:
@@ -149,7 +149,7 @@ LONGEST_FENCE = 100
 _OPENS_FENCE = re.compile(r"(`{3,8}|~{3,8})([\w+#.-]{0,16}) ?\n")
 _MAY_OPEN_FENCE = re.compile(r"`{1,2}\Z|~{1,2}\Z|(?:`{3,8}|~{3,8})[\w+#.-]{0,16} ?\Z")
 
-MOST_INDENT = 3
+MAX_INDENT = 3
 """Spaces before a fence; behind more, it is none."""
 
 CODE = frozenset("`~")
@@ -210,16 +210,16 @@ class AnswerStream:
         like."""
 
     @property
-    def held(self) -> int:
+    def buffer_length(self) -> int:
         """Characters that are held back now."""
         return len(self._held)
 
     def feed(self, piece: str) -> str:
-        """What of the answer can be sent now that `piece` has come."""
+        """Return what of the answer can be sent now that `piece` has come."""
         return self._run(piece, final=False)
 
     def end(self) -> str:
-        """The rest of the answer, at the end of the stream."""
+        """Return the rest of the answer, at the end of the stream."""
         return self._run("", final=True)
 
     def _run(self, piece: str, final: bool) -> str:
@@ -240,7 +240,7 @@ class AnswerStream:
                 line = taken if "\n" not in taken else taken[taken.rfind("\n") + 1 :]
                 self._indent = len(line) + (self._indent if line is taken else 0)
                 if line.strip(" "):
-                    self._indent = MOST_INDENT + 1
+                    self._indent = MAX_INDENT + 1
         self._held = text[start:]
         return out
 
@@ -249,8 +249,8 @@ class AnswerStream:
         window = text[start : start + HELD]
         more = not final and len(window) < HELD
         if not self._begun:
-            opening = text[start : start + LONGEST]
-            return self._skip_preamble(opening, not final and len(opening) < LONGEST)
+            opening = text[start : start + MAX_OPENING_CHARS]
+            return self._skip_preamble(opening, not final and len(opening) < MAX_OPENING_CHARS)
         if self._gap is not None:
             doubled = self._doubled_length(window, more)
             if doubled != 0:
@@ -279,8 +279,8 @@ class AnswerStream:
         return "", end % len(window)
 
     def _code(self, text: str, start: int, final: bool) -> Step:
-        """The step at what may begin a block or a span of code."""
-        if not self._html and self._indent <= MOST_INDENT:
+        """Return the step at what may begin a block or a span of code."""
+        if not self._html and self._indent <= MAX_INDENT:
             opened = _OPENS_FENCE.match(text, start)
             if opened:
                 self._mode = Fence(opened[1]) if is_code(opened[2]) else None
@@ -295,7 +295,7 @@ class AnswerStream:
         return text[start:end], end - start
 
     def _special(self, spaces: str, rest: str, more: bool) -> Step:
-        """The step at `rest`, with which something to take out may begin, after `spaces`."""
+        """Return the step at `rest`, with which something to take out may begin, after `spaces`."""
         degree = self._word == ROOT and not spaces
         if rest[0] in OPENING_BRACKETS and (rest[0] != "(" or self._before != "]") and not degree:
             return self._bracket(spaces, rest, more)
@@ -309,7 +309,7 @@ class AnswerStream:
         return (spaces, len(spaces)) if spaces else self._sign(rest, more)
 
     def _bracket(self, spaces: str, rest: str, more: bool) -> Step:
-        """The step at a bracket: a citation, or one like others."""
+        """Return the step at a bracket: a citation, or one like others."""
         marker = match_marker(rest)
         if marker is None:
             waits = more and may_be_marker(rest)
@@ -321,7 +321,7 @@ class AnswerStream:
         return (spaces + said if said else "", len(spaces) + end)
 
     def _doubled_length(self, window: str, more: bool) -> int | None:
-        """How much of `window` repeats the word before a citation that was taken out, 0 for
+        """Tell how much of `window` repeats the word before a citation that was taken out, 0 for
         nothing; None if more has to be seen first."""
         if more and _MAY_DOUBLE.fullmatch(window):
             return None
@@ -330,7 +330,7 @@ class AnswerStream:
         return match.end() if match and word and match[1].casefold() == word.casefold() else 0
 
     def _sign(self, rest: str, more: bool) -> Step:
-        """The step at what may begin a link, an image or an element of HTML."""
+        """Return the step at what may begin a link, an image or an element of HTML."""
         if rest[0] == "(" and self._before == "]":
             self._mode = Target(self._allowed)
             return "", 1
@@ -350,7 +350,7 @@ class AnswerStream:
         return rest[0], 1
 
     def _in_mode(self, mode: Mode, text: str, final: bool) -> Step:
-        """The step inside something that goes on over many pieces."""
+        """Return the step inside something that goes on over many pieces."""
         said, end, over = mode.take(text, final)
         if not (over or final or said or end):
             return None
@@ -381,6 +381,6 @@ def _last_word(before: str, said: str) -> str:
 
 
 def plain(text: str, passages: Sequence[Passage] = ()) -> str:
-    """A text that is no answer, with the same taken out: no link leaves but to a source."""
+    """Return a text that is no answer, with the same taken out: no link leaves but to a source."""
     stream = AnswerStream(passages, begun=True)
     return stream.feed(text) + stream.end()

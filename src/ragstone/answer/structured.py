@@ -45,7 +45,9 @@ class Structured(Stage):
             raise NoChatModel("An answer in JSON")
         wrong, used, is_json = "", tuple[int, ...](), False
         for _ in range(TRIES):
-            said, turn = await self._said(chat, turn, _rules(turn.instructions.text, wanted, wrong))
+            said, turn = await self._read_reply(
+                chat, turn, _rules(turn.instructions.text, wanted, wrong)
+            )
             if said.finish == "refused" or said.calls:
                 break
             value, text = await asyncio.to_thread(find_json, said.text)
@@ -72,8 +74,8 @@ class Structured(Stage):
         )
         return Step(replace(turn, answer=answer), answer.finish, wrong)
 
-    async def _said(self, chat: Answerer, turn: Turn, rules: str) -> tuple[Said, Turn]:
-        """One whole reply, and the turn with what it took."""
+    async def _read_reply(self, chat: Answerer, turn: Turn, rules: str) -> tuple[Said, Turn]:
+        """Return one whole reply, and the turn with what it took."""
         ask = replace(turn.ask, question=turn.question)
         told = replace(turn.instructions, text=rules, alone=True)
         whole, usage = Said(model=chat.name), Usage()
@@ -104,8 +106,8 @@ def _rules(rules: str, wanted: JsonFormat, wrong: str) -> str:
 def _with_known_sources(
     value: dict[str, Any], text: str, turn: Turn
 ) -> tuple[str, tuple[int, ...]]:
-    """The object's text whose field of sources names none that there is not, and those that it
-    names."""
+    """Return the object's text whose field of sources names none that there is not, and those that
+    it names."""
     told = value.get("sources")
     if not isinstance(told, list):
         return text, ()
@@ -118,7 +120,7 @@ def _with_known_sources(
 
 
 def _wrong(value: Any, wanted: JsonFormat) -> str:
-    """What is wrong with it, in a sentence; nothing where nothing is."""
+    """Return what is wrong with it, in a sentence; nothing where nothing is."""
     if not isinstance(value, dict):
         return "It holds no JSON object."
     try:

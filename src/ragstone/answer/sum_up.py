@@ -25,7 +25,7 @@ from ragstone.ports import Adapters, Completer
 REPLY_TOKENS = 500
 """Tokens of the summary of one part."""
 
-LEAST_PART = 4
+MIN_PART = 4
 """A part holds at least so many times the tokens of its summary, so that each round shortens."""
 
 
@@ -62,7 +62,7 @@ async def sum_up(turn: Turn, adapters: Adapters, emit: Emit) -> Step:
     ]
     if sum(adapters.count(text.text) for text in texts) <= room:
         return Step(replace(turn, hits=hits), "skipped", "all of it is read at once")
-    most = max(room, LEAST_PART * REPLY_TOKENS)
+    most = max(room, MIN_PART * REPLY_TOKENS)
     parts = list(_parts(texts, most, adapters))
     await emit(Note("sum_up", f"Reading {len(hits):,} passages in {len(parts)} parts."))
     rules = await prompt(turn, adapters, "sum_up", language=language_name(detect(turn.question)))
@@ -81,7 +81,7 @@ async def sum_up(turn: Turn, adapters: Adapters, emit: Emit) -> Step:
 async def _summarize_parts(
     question: str, parts: Sequence[Sequence[_Numbered]], rules: str, model: Completer
 ) -> tuple[list[_Numbered], Usage]:
-    """The summary of each part, and what they took; raises what the first failed with."""
+    """Return the summary of each part, and what they took; raises what the first failed with."""
     free = asyncio.Semaphore(PARALLEL)
 
     async def summarize_part(part: Sequence[_Numbered]) -> tuple[_Numbered, Usage]:
@@ -106,7 +106,7 @@ async def _summarize_parts(
 
 
 def in_reading_order(turn: Turn) -> tuple[Hit, ...]:
-    """The hits as they stand in their documents."""
+    """Return the hits as they stand in their documents."""
     placed = turn.lists[0].found if turn.lists else ()
     order = {scored.chunk_id: place for place, scored in enumerate(placed)}
     return tuple(sorted(turn.hits, key=lambda hit: order.get(hit.chunk.chunk_id, len(order))))
@@ -115,7 +115,7 @@ def in_reading_order(turn: Turn) -> tuple[Hit, ...]:
 def _parts(
     texts: Sequence[_Numbered], most: int, adapters: Adapters
 ) -> Iterator[Sequence[_Numbered]]:
-    """Consecutive texts that have at most so many tokens together; one that has more is cut."""
+    """Group consecutive texts of at most so many tokens together; cut one that has more."""
     part: list[_Numbered] = []
     left = most
     for text in texts:
@@ -148,6 +148,6 @@ def _has_citation(text: str, new: Mapping[int, int]) -> bool:
 
 
 def _head(hit: Hit) -> str:
-    """What stands over a passage that begins a section."""
+    """Return what stands over a passage that begins a section."""
     chunk = hit.chunk
     return "" if chunk.chunk_index else f"{chunk.title or chunk.path}\n"

@@ -31,7 +31,7 @@ from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
 from ragstone.service.sources import SourceKindView, SourcesService, SourceView
 
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 PAGE = 1000
 RUN_SECONDS = 0.2
 """How often it is looked how far a run of a source is."""
@@ -158,7 +158,7 @@ class AsyncDocuments:
         *,
         collection: str = "default",
         offset: int = 0,
-        limit: int = MOST_CHARACTERS,
+        limit: int = MAX_CHARACTERS,
     ) -> DocumentText:
         """The text of a document as it is indexed: `limit` characters from `offset` on.
 

@@ -21,7 +21,7 @@ from ragstone.ingest.places import open_regular
 from ragstone.ingest.progress import MAX_KINDS
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Skipped
 
-MOST_FILES = 10_000
+MAX_FILES = 10_000
 """Files that one ingest can send: they are named in one request."""
 
 
@@ -131,9 +131,9 @@ def _discover_files(
                 continue
             seen.add(item.place)
         items.append(item)
-        if len(items) > MOST_FILES:
+        if len(items) > MAX_FILES:
             raise InputError(
-                f"There are more than {MOST_FILES:,} files. Ingest them folder by folder, or on "
+                f"There are more than {MAX_FILES:,} files. Ingest them folder by folder, or on "
                 "the machine of the server with 'ragstone ingest'."
             )
     return items, tuple(Skipped(*entry) for entry in kinds.most_common(MAX_KINDS))

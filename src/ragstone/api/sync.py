@@ -8,7 +8,7 @@ from ragstone.api.answer import Answer
 from ragstone.api.client import AnswerEvent, AsyncClient
 from ragstone.api.connection import Location
 from ragstone.api.namespaces import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     PAGE,
     AsyncCollections,
     AsyncConversations,
@@ -122,7 +122,7 @@ class Documents(Twin[AsyncDocuments]):
         *,
         collection: str = "default",
         offset: int = 0,
-        limit: int = MOST_CHARACTERS,
+        limit: int = MAX_CHARACTERS,
     ) -> DocumentText:
         """The text of a document as it is indexed: `limit` characters from `offset` on.
 

@@ -92,8 +92,8 @@ class ArchiveReader:
         return InputError(f"{self.file} cannot be read ({error.strerror}).")
 
     def hash(self) -> str:
-        """The SHA-256 of the whole file, the one that is open, whatever has its name by now. No
-        other thread may read it meanwhile."""
+        """Return the SHA-256 of the whole file, the one that is open, whatever has its name by now.
+        No other thread may read it meanwhile."""
         opened, hashed = self._zip.fp, hashlib.sha256()
         assert opened is not None  # noqa: S101 - it is open
         try:
@@ -162,14 +162,14 @@ class ArchiveReader:
                 raise self.damage_error(name)
 
     def rows(self) -> Iterator[Rows]:
-        """The state, table by table."""
+        """Yield the state, table by table."""
         for number in range(self.manifest.state):
             lines = self._parse_lines(state_name(number))
             for table, group in groupby(lines, key=lambda line: str(line.get("table"))):
                 yield table, [dict(line.get("row", ())) for line in group]
 
     def originals(self) -> list[Original]:
-        """The uploads, in the order of their numbers."""
+        """Return the uploads, in the order of their numbers."""
         if not self.manifest.originals:
             return []
         try:
@@ -203,15 +203,15 @@ class ArchiveReader:
             raise self.damage_error(name)
 
     def read_gone(self, part: int) -> Digests:
-        """The digests of the chunks of earlier files that the collection with this number has no
-        more."""
+        """Return the digests of the chunks of earlier files that the collection with this number
+        has no more."""
         raw = self._read(deletions_name(part)) if self.manifest.parts[part].gone else b""
         if len(raw) != DIGEST * self.manifest.parts[part].gone:
             raise self.damage_error(deletions_name(part))
         return digest_array([raw])
 
     def batch(self, part: int, number: int) -> Batch:
-        """Some chunks of the collection with this number."""
+        """Return some chunks of the collection with this number."""
         return self._batch(part, number, self._records(part, number))
 
     def read_compared(self, part: int, number: int) -> tuple[Digests, Batch]:
@@ -273,7 +273,7 @@ class ArchiveReader:
             raise self.damage_error(name) from error
 
     def damage_error(self, name: str) -> InputError:
-        """The error that says that a part of the file is not what it must be."""
+        """Return the error that says that a part of the file is not what it must be."""
         return InputError(f"The backup {self.file.name} is damaged at {name}. Take another.")
 
     def close(self) -> None:
@@ -281,15 +281,15 @@ class ArchiveReader:
 
 
 def _describe_collection(collection: Mapping[str, Any]) -> list[str]:
-    """What the state and the manifest both say of a collection. Before collections had ids, their
-    names were all that told them apart."""
+    """Return what the state and the manifest both say of a collection. Before collections had ids,
+    their names were all that told them apart."""
     said = {"id": collection.get("name"), "late": 0, **collection}
     names = ("tenant", "id", "name", "model", "fingerprint", "dimensions", "language", "late")
     return [str(said.get(name)) for name in names]
 
 
 def _is_plain(original: Original) -> bool:
-    """Whether it can be a file of ours: its folder and its name lead nowhere else."""
+    """Tell whether it can be a file of ours: its folder and its name lead nowhere else."""
     return bool(
         _DOCUMENT_ID.fullmatch(original.document)
         and original.name

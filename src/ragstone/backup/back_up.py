@@ -324,11 +324,7 @@ class _Saving:
     have, `held`, nothing is written again. `last` says that everything was scanned."""
 
     def __init__(
-        self,
-        collection: Collection,
-        number: int,
-        then: _Then,
-        held: Digests | None,
+        self, collection: Collection, number: int, then: _Then, held: Digests | None
     ) -> None:
         self.collection = collection
         self.expected = then.chunks[collection.tenant, collection.id]
@@ -343,8 +339,8 @@ class _Saving:
         self._chunks = self._batches = 0
 
     def as_then(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Those of some chunks that answered at the moment of the backup, for who might read them
-        then."""
+        """Return those of some chunks that answered at the moment of the backup, for who might read
+        them then."""
         allowed = self._then.documents
         return [
             chunk
@@ -381,7 +377,7 @@ class _Saving:
         return ready
 
     def rest(self) -> list[Callable[[], list[Member]]]:
-        """What is to be compressed when everything was taken up."""
+        """Return what is to be compressed when everything was taken up."""
         last = [self._pack(BATCH)] if self._waiting else []
         gone = sort_digests(()) if self._held is None else self._held[~self._seen]
         return [*last, partial(pack_gone, self._number, gone)]
@@ -393,7 +389,7 @@ class _Saving:
         return pack
 
     def part(self) -> ArchivePart:
-        """What became of it."""
+        """Return what became of it."""
         if self._held is None:
             return ArchivePart(self.collection, self._chunks, self._batches)
         kept = self._held[self._seen]

@@ -101,7 +101,7 @@ class Chain:
     def _collection_digests(
         self, reader: ArchiveReader, number: int, part: ArchivePart, own: Digests
     ) -> Digests:
-        """The digests of a collection after one more file."""
+        """Return the digests of a collection after one more file."""
         if reader.manifest.base is None:
             return own
         before = self._content.get(part.key, sort_digests(()))
@@ -114,7 +114,7 @@ class Chain:
         raise reader.damage_error(f"index/{number:04}")
 
     def has_upload(self, sha256: str) -> bool:
-        """Whether a file of the chain has this content."""
+        """Tell whether a file of the chain has this content."""
         return sha256 in self._originals
 
     def _find_original(self, original: Original) -> tuple[ArchiveReader, int, Original] | None:
@@ -122,7 +122,7 @@ class Chain:
         return held if held and held[2].size == original.size else None
 
     def rows(self) -> Iterator[Rows]:
-        """The state."""
+        """Return the state."""
         return self.last.rows()
 
     def copy_original(self, number: int, original: Original, to: BinaryIO) -> None:
@@ -132,7 +132,7 @@ class Chain:
         reader.copy_original(at, one, to)
 
     def batches(self, number: int) -> Iterator[Batch]:
-        """The chunks of the collection with this number, from whatever file has them."""
+        """Yield the chunks of the collection with this number, from whatever file has them."""
         part = self.manifest.parts[number]
         if len(self) == 1:
             for item in range(part.batches):
@@ -173,7 +173,7 @@ class _Given:
     used: set[Path] = field(default_factory=set)
 
     def reader(self, base: Base, successor: ArchiveReader) -> ArchiveReader:
-        """The file that another one continues; raises InputError."""
+        """Return the file that another one continues; raises InputError."""
         beside = successor.file.with_name(base.name)
         for file in (*self.files, beside):
             if reader := _open_if_base(file, base):
@@ -198,8 +198,8 @@ class _Given:
 
 
 def _open_if_base(file: Path, base: Base) -> ArchiveReader | None:
-    """The file, if it is the one of which another one noted this; its id is compared first, as its
-    hash takes reading all of it."""
+    """Return the file, if it is the one of which another one noted this; its id is compared first,
+    as its hash takes reading all of it."""
     try:
         reader = ArchiveReader(file)
     except InputError:
@@ -216,7 +216,7 @@ def _open_if_base(file: Path, base: Base) -> ArchiveReader | None:
 
 
 def _other(file: Path, base: Base, successor: ArchiveReader) -> InputError:
-    """The error for a file that is not what it is taken for."""
+    """Return the error for a file that is not what it is taken for."""
     name = successor.file.name
     try:
         one = ArchiveReader(file)
@@ -251,5 +251,5 @@ def _day(made: float) -> str:
 
 
 def checksum(content: Digests) -> str:
-    """Of all digests of a collection."""
+    """Hash all digests of a collection."""
     return hashlib.sha256(content.tobytes()).hexdigest()

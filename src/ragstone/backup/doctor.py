@@ -105,7 +105,7 @@ class Doctor:
         yield Upkeep("done", finished=True, notes=tuple(told.notes))
 
     async def _find_unpurged(self) -> list[Finding]:
-        """Old versions and collections that still have chunks."""
+        """Find old versions and collections that still have chunks."""
         retired, unused = await self._catalog.list_retired(), await self._catalog.list_unused()
         kept = await self._catalog.is_kept()
         remedy = KEPT if kept else "They are deleted."
@@ -117,7 +117,7 @@ class Doctor:
         return [Finding(f"{many:,} {what}", remedy, mend) for many, what in found if many]
 
     async def _check_cache(self) -> list[Finding]:
-        """Entries of the cache that have ended."""
+        """Return entries of the cache that have ended."""
         before = (await self._cache.figures()).entries
         after = await self._cache.rebuild()
         if after >= before:
@@ -125,7 +125,7 @@ class Doctor:
         return [Finding(f"{before - after:,} entries of the cache had ended.", "They are gone.")]
 
     async def _pages(self, collection: Collection) -> AsyncIterator[list[Document]]:
-        """The documents of a collection, some at a time."""
+        """Yield the documents of a collection, some at a time."""
         after = ""
         while page := await self._catalog.documents(
             collection.tenant, collection.id, after=after, limit=PAGE
@@ -136,7 +136,7 @@ class Doctor:
     async def _examine_page(
         self, collection: Collection, page: Sequence[Document], seen: "_Seen"
     ) -> list[Finding]:
-        """What disagrees about some documents, and can be told of each."""
+        """Return what disagrees about some documents, and can be told of each."""
         names = tuple(
             revision(document.id, document.version) for document in page if document.version
         )
@@ -198,8 +198,8 @@ class Doctor:
         return Finding(what, "They are read again.", mend)
 
     async def _stray_chunks(self, collection: Collection) -> list[Finding]:
-        """Chunks of versions that nobody knows: of documents that are known, and of others, which
-        the state does not know, perhaps because it was damaged."""
+        """Return chunks of versions that nobody knows: of documents that are known, and of others,
+        which the state does not know, perhaps because it was damaged."""
         old = unknown = 0
         async for strays in self._strays(collection):
             old += sum(strays.old.values())
@@ -228,8 +228,8 @@ class Doctor:
         return found
 
     async def _strays(self, collection: Collection) -> AsyncIterator["_Strays"]:
-        """The revisions among some chunks after others that the catalog does not know, with how
-        many of these chunks are theirs."""
+        """Yield the revisions among some chunks after others that the catalog does not know, with
+        how many of these chunks are theirs."""
         async for chunks in self._index.scan(collection, OWN_TEXT, batch=SCANNED):
             # The index first: what begins to be written in between is known to the catalog then.
             held = Counter(chunk.revision for chunk in chunks)
@@ -253,7 +253,7 @@ class Doctor:
     async def _incomplete_documents(
         self, collection: Collection, suspected: Sequence[Document]
     ) -> list[Finding]:
-        """Documents with missing chunks."""
+        """Return documents with missing chunks."""
         short = []
         for document in suspected:
             now = await self._catalog.document(document.id)
@@ -330,7 +330,7 @@ class _Told:
             self.notes.append(said)
 
     def end_documents(self, collection: Collection) -> None:
-        """Those that follow are of another collection."""
+        """Note that what follows is of another collection."""
         if self._documents > MAX_NOTES:
             more = self._documents - MAX_NOTES
             self.notes.append(f"{collection.name}: the same of {more:,} more documents.")
@@ -342,14 +342,14 @@ def _is_unread(document: Document) -> bool:
 
 
 def _chunks(document: Document, held: dict[str, int]) -> int:
-    """The chunks that the index has of the version that answers."""
+    """Return the chunks that the index has of the version that answers."""
     if not document.version:
         return document.chunks
     return held.get(revision(document.id, document.version), 0)
 
 
 async def _mend_and_describe(finding: Finding, mend: bool, forget: bool) -> str:
-    """The text of a finding, which is first repaired if `mend` is true."""
+    """Return the text of a finding, which is first repaired if `mend` is true."""
     if not mend:
         return f"{finding.what} {finding.remedy}"
     if finding.mend and await _finish(finding.mend):
@@ -362,5 +362,5 @@ async def _mend_and_describe(finding: Finding, mend: bool, forget: bool) -> str:
 
 
 async def _finish(mending: Mending) -> bool:
-    """Whether it could be done; a caller that leaves does not end it."""
+    """Tell whether it could be done; a caller that leaves does not end it."""
     return await asyncio.shield(asyncio.ensure_future(mending())) is not False

@@ -78,18 +78,18 @@ class ChunkRecord(NamedTuple):
 
 
 def digest_array(some: Iterable[bytes]) -> Digests:
-    """Digests, one after the other."""
+    """Return digests, one after the other."""
     found: Digests = np.frombuffer(b"".join(some), f"S{DIGEST}")
     return found
 
 
 def sort_digests(some: Iterable[bytes]) -> Digests:
-    """Digests in an order in which they are found fast."""
+    """Return digests in an order in which they are found fast."""
     return np.sort(digest_array(some))
 
 
 def places(wanted: Digests, among: Digests) -> NDArray[np.intp]:
-    """Where each of some digests stands among sorted ones, -1 for one that does not."""
+    """Return where each of some digests stands among sorted ones, -1 for one that does not."""
     if not len(among):
         return np.full(len(wanted), -1, np.intp)
     at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
@@ -170,7 +170,7 @@ class Manifest:
 
 
 def new_id() -> str:
-    """An id that no backup has."""
+    """Return an id that no backup has."""
     return uuid4().hex
 
 

@@ -91,7 +91,7 @@ async def _write_collection(
 
 
 async def _ahead(batches: Iterator[Batch]) -> AsyncGenerator[Batch, None]:
-    """Batches, of which the next is read while one is written."""
+    """Yield batches, and read the next one while one is written."""
     reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
     try:
         while batch := await reading:

@@ -67,7 +67,7 @@ def pack(name: str, data: bytes) -> Member:
 
 
 def is_worth(data: bytes) -> bool:
-    """Whether something gets smaller by compressing it, as far as its middle tells."""
+    """Tell whether something gets smaller by compressing it, as far as its middle tells."""
     middle = max(0, (len(data) - SAMPLE) // 2)
     sample = data[middle : middle + SAMPLE]
     return len(_deflate(sample)) < WORTH * len(sample)
@@ -108,7 +108,7 @@ OPEN_FILES = Path("/proc/self/fd")
 
 
 def chunk_records(batch: Batch) -> list[ChunkRecord]:
-    """Chunks as they are written."""
+    """Return chunks as they are written."""
     found = []
     for chunk in batch.chunks:
         vector, tokens = batch.vectors.get(chunk.chunk_id), batch.tokens.get(chunk.chunk_id, b"")
@@ -119,13 +119,13 @@ def chunk_records(batch: Batch) -> list[ChunkRecord]:
 
 
 def pack_rows(number: int, table: str, rows: Sequence[Row]) -> list[Member]:
-    """Some rows of the state."""
+    """Return some rows of the state."""
     lines = encode_lines({"table": table, "row": row} for row in rows)
     return [pack(state_name(number), lines)]
 
 
 def pack_batch(part: int, number: int, records: Sequence[ChunkRecord]) -> list[Member]:
-    """Some chunks of the collection with this number."""
+    """Return some chunks of the collection with this number."""
     parts = {
         "jsonl": b"".join(record.line + b"\n" for record in records),
         "vectors": b"".join(record.vector for record in records),
@@ -135,7 +135,7 @@ def pack_batch(part: int, number: int, records: Sequence[ChunkRecord]) -> list[M
 
 
 def pack_gone(part: int, gone: Digests) -> list[Member]:
-    """The digests of what a collection has no more."""
+    """Return the digests of what a collection has no more."""
     return [pack(deletions_name(part), gone.tobytes())] if len(gone) else []
 
 
@@ -152,8 +152,8 @@ class PackedOriginal:
 def pack_original(
     document: str, file: Path, held: Callable[[str], bool] | None = None
 ) -> PackedOriginal | None:
-    """The upload of a document, without its content if its hash is `held`; None if it cannot be
-    read."""
+    """Return the upload of a document, without its content if its hash is `held`; None if it cannot
+    be read."""
     try:
         with file.open("rb") as source:
             data = source.read(SMALL + 1)
@@ -184,8 +184,8 @@ class ArchiveWriter:
         return self
 
     def _open_unnamed(self) -> int:
-        """A file without a name where that can be had: nothing is left of it if this process is
-        killed."""
+        """Return a file without a name where that can be had: nothing is left of it if this process
+        is killed."""
         if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
             with suppress(OSError):
                 handle = os.open(self._file.parent, os.O_RDWR | os.O_TMPFILE, 0o600)
@@ -199,7 +199,7 @@ class ArchiveWriter:
             add(self._zip, members)
 
     def original(self, number: int, upload: PackedOriginal) -> Original | None:
-        """The upload of a document; None, and nothing is written, if it cannot be opened."""
+        """Return the upload of a document; None, and nothing is written, if it cannot be opened."""
         name = original_name(number)
         if upload.member:
             self.add([replace(upload.member, name=name)])

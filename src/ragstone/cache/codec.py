@@ -21,13 +21,13 @@ def entry_id(scope: str, question: str) -> str:
 
 
 def pack(kept: Kept) -> bytes:
-    """As compressed JSON, in pure ASCII: texts may hold half characters."""
+    """Write it as compressed JSON, in pure ASCII: texts may hold half characters."""
     data = _adapter().dump_python(kept, warnings=False)
     return zlib.compress(json.dumps(data).encode(), 1)
 
 
 def unpack(data: bytes) -> Kept | None:
-    """The inverse of `pack`; None for bytes of another format."""
+    """Return the inverse of `pack`; None for bytes of another format."""
     try:
         return _adapter().validate_python(json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, ValidationError):

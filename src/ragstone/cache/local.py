@@ -148,10 +148,7 @@ class LocalCache:
     survives the process."""
 
     def __init__(
-        self,
-        path: Path | None,
-        max_entries: int,
-        clock: Callable[[], float] = time.time,
+        self, path: Path | None, max_entries: int, clock: Callable[[], float] = time.time
     ) -> None:
         self._file = CacheFile(path)
         self._where = str(path) if path else "memory"
@@ -222,10 +219,7 @@ class LocalCache:
     async def figures(self) -> CacheFigures:
         self._sweep()
         return replace(
-            self._counts,
-            where=self._where,
-            available=not self._failing,
-            entries=len(self._ends),
+            self._counts, where=self._where, available=not self._failing, entries=len(self._ends)
         )
 
     async def clear(self) -> int:

@@ -1,6 +1,8 @@
 """Answers a question as an equal one was answered before.
 
 What a result depends on besides the question is its scope; only entries of one scope are compared.
+
+Stores the search and the answer in the cache for the next equal question.
 """
 
 import asyncio
@@ -33,7 +35,7 @@ ANSWER = frozenset({"temperature", "max_tokens", "stop", "guidance", "sampling",
 def scopes(
     turn: Turn, collection: Collection, edition: Edition, recipe: str, model: str
 ) -> tuple[str, str]:
-    """The scopes of the whole answer and of what the search finds.
+    """Return the scopes of the whole answer and of what the search finds.
 
     Who asks is in them as the tenant and the names that open some document of the collection:
     principals who share these can read the same. The edition is another one as soon as a document
@@ -56,9 +58,9 @@ def scopes(
 
 
 def external_scope(turn: Turn, recipe: str, embedder: str) -> str:
-    """The scope of what somebody else's retrieval service finds. It is told the tenant and the
-    filters and nothing else of who asks, so it finds the same for all of a tenant; `recipe` holds
-    its address, `embedder` the fingerprint of what compares the questions."""
+    """Return the scope of what somebody else's retrieval service finds. It is told the tenant and
+    the filters and nothing else of who asks, so it finds the same for all of a tenant; `recipe`
+    holds its address, `embedder` the fingerprint of what compares the questions."""
     ask = turn.ask
     asked = sorted((field.name, repr(getattr(ask, field.name))) for field in fields(ask))
     asked = [(name, value) for name, value in asked if name not in ASKER | ANSWER]
@@ -66,7 +68,7 @@ def external_scope(turn: Turn, recipe: str, embedder: str) -> str:
 
 
 def depends_on_history(turn: Turn) -> bool:
-    """Whether the answer may depend on what was said before.
+    """Tell whether the answer may depend on what was said before.
 
     The search does not: it reads the question alone.
     """
@@ -148,7 +150,7 @@ class Recall(Stage):
         return Step(replace(turn, recalled=recalled), "unknown", "no equal question was asked")
 
     async def _recall_each(self, turn: Turn, cache: Cache, scope: str, embedder: Embedder) -> Step:
-        """What the cache knows of each question of a message that asks several."""
+        """Return what the cache knows of each question of a message that asks several."""
         several = await asyncio.gather(
             *(
                 self._recall_subquery(subquery, cache, scope, embedder)
@@ -176,7 +178,7 @@ class Recall(Stage):
         return replace(subquery, encoded=encoded)
 
     def _skip_reason(self, turn: Turn, adapters: Adapters) -> str:
-        """Why the cache is not searched for this question; empty if it is."""
+        """Tell why the cache is not searched for this question; empty if it is."""
         if not turn.ask.cache:
             return "the request wants a fresh answer"
         if adapters.external_retriever is not None and not self.external:
@@ -188,7 +190,7 @@ class Recall(Stage):
     async def _find_equal(
         self, cache: Cache, scope: str, question: str, embedder: Embedder, encoded: EncodedQuestion
     ) -> "_CachedMatch | None":
-        """The nearest entry with an equivalent question, and the likeness of the vectors."""
+        """Return the nearest entry with an equivalent question, and the likeness of the vectors."""
         unrelated = embedder.cosines[0]
         nearest = max(self.least, least(self.mode))
         cosine = unrelated + nearest * (1 - unrelated)
@@ -211,14 +213,14 @@ class _CachedMatch:
 
 
 async def _take_exact(cache: Cache, scope: str, question: str) -> _CachedMatch | None:
-    """The entry of a question in the same words; no vector is needed."""
+    """Return the entry of a question in the same words; no vector is needed."""
     near = await cache.exact(scope, question)
     kept = await cache.take(scope, near) if near else None
     return _CachedMatch(question, 1.0, kept) if kept and not _is_rejected(kept) else None
 
 
 def _is_rejected(kept: Kept) -> bool:
-    """Whether its own check rejected the answer, which earlier versions kept all the same."""
+    """Tell whether its own check rejected the answer, which earlier versions kept all the same."""
     return kept.answer is not None and kept.answer.rejected
 
 
@@ -246,3 +248,72 @@ async def _encode(embedder: Embedder, question: str) -> EncodedQuestion:
     if isinstance(embedder, LateEmbedder):
         return await embedder.embed_question(question)
     return EncodedQuestion((await embedder.embed_queries([question]))[0])
+
+
+async def remember(turn: Turn, adapters: Adapters, ttl: float) -> str:
+    """Keep a whole answer and the passages of a question that the cache did not know.
+
+    What was cut off, refused, made while a stage failed, answered by a model that stood by, or
+    rejected by its own check is not kept. An entry lives `ttl` seconds after its last use.
+
+    Returns:
+        Why the answer is not kept; empty if it is.
+    """
+    recalled, cache = turn.recalled, adapters.cache
+    if recalled is None:
+        return "the cache was not asked"
+    if any(traced.status in ("failed", "timeout") for traced in turn.trace):
+        return "a stage failed"
+    external = adapters.external_retriever is not None
+    if external and turn.collection is not None:
+        return "the local index stood by for the retrieval service"
+    if turn.subqueries:
+        await _keep_each(turn, recalled.search_scope, cache, ttl, not external)
+        return "it answers several questions"
+    if recalled.encoded is None:
+        return "the cache was not asked"
+    if recalled.search_scope and _is_searched(turn):
+        found = Kept(
+            turn.question, hits=turn.hits, seconds=turn.seconds, ttl=ttl, renews=not external
+        )
+        await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
+    if why := _reason_not_kept(turn, adapters):
+        return why
+    answered = Kept(
+        turn.question,
+        passages=turn.passages,
+        answer=turn.answer,
+        verdicts=turn.verdicts,
+        seconds=turn.seconds,
+        ttl=ttl,
+    )
+    await cache.keep(recalled.answer_scope, recalled.encoded.vector, answered)
+    return ""
+
+
+async def _keep_each(turn: Turn, scope: str, cache: Cache, ttl: float, renews: bool) -> None:
+    """Keep what was found for each question of a message that asks several."""
+    for item in turn.subqueries:
+        if item.hits and not item.cached and item.encoded is not None:
+            found = Kept(
+                item.question, hits=item.hits, seconds=turn.seconds, ttl=ttl, renews=renews
+            )
+            await cache.keep(scope, item.encoded.vector, found)
+
+
+def _is_searched(turn: Turn) -> bool:
+    """Tell whether the hits come from a complete search for this question."""
+    # A search ends with this stage; passages of an agent or a tree come without it.
+    return bool(turn.hits) and any(traced.stage == "expand" for traced in turn.trace)
+
+
+def _reason_not_kept(turn: Turn, adapters: Adapters) -> str:
+    """Tell why the answer is not kept; empty if it is."""
+    answer, recalled = turn.answer, turn.recalled
+    if recalled is None or not recalled.answer_scope or recalled.content == "answer":
+        return "the cache did not look for an answer, or has it"
+    if answer is None or answer.finish != "stop" or answer.calls or not answer.text.strip():
+        return "it is not a whole answer"
+    if answer.rejected:
+        return "the sources do not support it"
+    return "" if answer.model == adapters.answerer.name else "another model stood by"

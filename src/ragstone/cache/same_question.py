@@ -49,7 +49,7 @@ class QuestionFrame:
 
 @cache
 def _frames() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The patterns of the data file, with the lists in capitals put in."""
+    """Return the patterns of the data file, with the lists in capitals put in."""
     text = files("ragstone.cache").joinpath("data/question_frames.txt").read_text(encoding="utf-8")
     lists: dict[str, str] = {}
     frames: list[tuple[str, re.Pattern[str]]] = []
@@ -103,7 +103,7 @@ _FUTURE = re.compile(r"\b(?:will|going to|would)\b")
 
 
 def find_frame(text: str) -> QuestionFrame:
-    """The kind of a question that is stripped of politeness, and what remains."""
+    """Return the kind of a question that is stripped of politeness, and what remains."""
     for kind, pattern in _frames():
         if found := pattern.search(text):
             if kind == "how measure":
@@ -121,7 +121,7 @@ def find_frame(text: str) -> QuestionFrame:
 
 
 def strip_politeness(text: str) -> str:
-    """A question in plain words (lower case, single spaces) without politeness around it."""
+    """Return a question in plain words (lower case, single spaces) without politeness around it."""
     before = ""
     while text != before:
         before = text
@@ -130,7 +130,7 @@ def strip_politeness(text: str) -> str:
 
 
 def _tense(kind: str, text: str) -> str:
-    """Whether it is about the past or the future; how to do something has no time."""
+    """Tell whether it is about the past or the future; how to do something has no time."""
     if kind in ("how to", "mean"):
         return ""
     head = " ".join(text.split()[:4])
@@ -237,7 +237,7 @@ def _word_parts(word: str, acronyms: set[str]) -> list[str]:
 
 
 def _modality(kind: str, words: Sequence[str]) -> str:
-    """Whether it is about what one can or should do, and done by or to whom it is about."""
+    """Tell whether it is about what one can or should do, and done by or to whom it is about."""
     if kind in ("how to", "mean"):
         return ""
     modal = sorted({_MODALS[word] for word in words if word in _MODALS})
@@ -248,7 +248,7 @@ def _modality(kind: str, words: Sequence[str]) -> str:
 
 
 def _pronouns_for_anybody(kind: str, words: set[str]) -> frozenset[str]:
-    """Pronouns for any asker; they are left out of the comparison."""
+    """Return the pronouns for any asker; they are left out of the comparison."""
     if words & _I and words & _YOU:
         return _ONE - _I
     if kind == "how to":
@@ -297,7 +297,7 @@ class QuestionComparison:
 
 
 def least(mode: Mode) -> float:
-    """The likeness below which no question is the same."""
+    """Return the likeness below which no question is the same."""
     return PRECISION if mode == "precision" else RECALL
 
 

@@ -49,11 +49,11 @@ class VectorMatrix:
             self._compact()
 
     def oldest(self) -> str:
-        """The id that was added before all others."""
+        """Return the id that was added before all others."""
         return next(iter(self._rows))
 
     def near(self, vector: Vectors, least: float, limit: int) -> list[Near]:
-        """Entries of at least this cosine, nearest first."""
+        """Return entries of at least this cosine, nearest first."""
         matrix, ids = self._matrix, self._ids
         cosines = matrix[: len(ids)] @ vector
         rows = np.flatnonzero(cosines >= least)

@@ -257,12 +257,12 @@ def migrate_state(
     """Move documents, conversations and all other state to another database, or nothing."""
     import asyncio
 
-    from ragstone.cli import migrate_state
+    from ragstone.cli.migrate import run_state
 
     settings = context_settings(context)
     source = settings.state.url if from_ is None else from_
     ends = (source, from_password), (to, to_password)
-    run_guarded(lambda: asyncio.run(migrate_state.run(settings, *ends, as_json=as_json)), settings)
+    run_guarded(lambda: asyncio.run(run_state(settings, *ends, as_json=as_json)), settings)
 
 
 @app.command()

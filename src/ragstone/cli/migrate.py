@@ -1,4 +1,4 @@
-"""The command that moves collections from one index to another."""
+"""Moves collections from one index to another, and the state from one store to another."""
 
 import time
 from collections.abc import Sequence
@@ -6,14 +6,16 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
-from ragstone.build import open_two_indexes
+from ragstone.build import move_state, open_two_indexes
 from ragstone.cli.show import ProgressView, duration, one_line, out_json, print_text
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.core.wording import format_count
 from ragstone.ingest.migrate import Moved, migrate_all
-from ragstone.settings import IndexSettings, Settings
+from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.settings.storage import EMBEDDED
 
 
@@ -106,3 +108,42 @@ def _dump(moved: Moved) -> dict[str, object]:
     collection = moved.collection
     counts = {"copied": moved.copied, "there": moved.there, "removed": moved.removed}
     return {"tenant": collection.tenant, "collection": collection.name, **counts}
+
+
+End = tuple[str, str]
+
+
+async def run_state(settings: Settings, source: End, target: End, *, as_json: bool) -> int:
+    """Move the state between two addresses with their passwords.
+
+    Raises ConfigError for addresses between which nothing can move, Conflict if the target holds
+    a state already or a server runs.
+    """
+    if _address(source[0]) == _address(target[0]):
+        raise ConfigError("Both addresses are the same: give --to another than --from.")
+    here, there = (_state_settings(settings, *end) for end in (source, target))
+    counts = await move_state(settings, here, there)
+    if as_json:
+        out_json({"rows": dict(counts)})
+        return 0
+    moved = [f"{rows:,} {table.replace('_', ' ')}" for table, rows in counts.items() if rows]
+    print_text(f"Moved: {', '.join(moved) or 'nothing, the state is empty'}.")
+    new = "the address of --to" if there.url else "nothing"
+    print_text(f"Now set STATE__URL to {new} and start Ragstone.")
+    return 0
+
+
+def _address(url: str) -> str:
+    return "" if url == EMBEDDED else url
+
+
+def _state_settings(settings: Settings, url: str, password: str) -> StateSettings:
+    address = _address(url)
+    if address and password:
+        try:
+            address = make_url(address).set(password=password).render_as_string(False)
+        except (ArgumentError, ValueError) as error:
+            raise ConfigError(
+                "Not a valid address of a database: write it like postgresql://user@host:5432/name."
+            ) from error
+    return settings.state.model_copy(update={"url": address})

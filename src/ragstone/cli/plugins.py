@@ -112,7 +112,7 @@ def _problems(known: "list[Registry[Any]]") -> list[str]:
 
     problems: list[str] = []
     for registry in known:
-        problems += registry.refused
+        problems += registry.refusals
         for name in registry.others:
             try:
                 registry.load(name)

@@ -1,23 +1,29 @@
-"""Running a command: its settings, the service that has the data, and how it ends."""
+"""Running a command: its settings, the service that has the data, and how it ends.
+
+The log of a command, on standard error: lines for people, or JSON for machines.
+"""
 
 import inspect
+import json
 import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
-from ragstone.cli import log
+from ragstone.core.correlation import CURRENT
 from ragstone.core.disk import disk_errors
 from ragstone.core.errors import RagstoneError
 
 if TYPE_CHECKING:
     from ragstone.service import Service
     from ragstone.settings import Settings
+
 
 T = TypeVar("T")
 Action = TypeVar("Action", bound=Callable[..., Awaitable[int]])
@@ -100,7 +106,7 @@ def run_guarded(
 
     The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
     """
-    log.start(settings.log_level, tracebacks, settings.log.format)
+    start_log(settings.log_level, tracebacks, settings.log.format)
     try:
         with disk_errors(settings.ragstone_data.expanduser().absolute()):
             status = work() or 0
@@ -122,7 +128,7 @@ def run_guarded(
 
 def run_step(work: Callable[[], T], settings: "Settings") -> T:
     """What `work` returns, before a command goes on; exit with one line if it went wrong."""
-    log.start(settings.log_level, False, settings.log.format)
+    start_log(settings.log_level, False, settings.log.format)
     try:
         with disk_errors(settings.ragstone_data.expanduser().absolute()):
             return work()
@@ -146,3 +152,55 @@ def confirm(question: str, otherwise: str = "add --yes to delete without being a
         raise typer.BadParameter(otherwise)
     if not typer.confirm(one_line(question)):
         raise typer.Exit(1)
+
+
+_KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class _OneLine(logging.Formatter):
+    """Log lines without tracebacks; those are for LOG_LEVEL=DEBUG."""
+
+    def formatException(self, ei: object) -> str:  # noqa: N802
+        return ""
+
+    def formatStack(self, stack_info: str) -> str:  # noqa: N802
+        return ""
+
+
+class _Json(logging.Formatter):
+    """A JSON object a line, with the names of the request that it was written for."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        names = CURRENT.get()
+        said: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if names.request:
+            said |= {"request_id": names.request, "trace_id": names.trace}
+        said |= {name: value for name, value in vars(record).items() if name not in _KNOWN}
+        if record.exc_info:
+            said["exception"] = self.formatException(record.exc_info)
+        return json.dumps(said, default=str)
+
+
+class _Named(logging.Formatter):
+    """A line for people, which ends with the request's id."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        request = CURRENT.get().request
+        return super().format(record) + (f" [{request}]" if request else "")
+
+
+def start_log(level: str, tracebacks: bool, style: str = "text") -> None:
+    """Write what is logged from `level` on."""
+    handler = logging.StreamHandler()
+    if style == "json":
+        handler.setFormatter(_Json())
+    elif tracebacks or level == "DEBUG":
+        handler.setFormatter(_Named("%(levelname)s:%(name)s:%(message)s"))
+    else:
+        handler.setFormatter(_OneLine("%(levelname)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])

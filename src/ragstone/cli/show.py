@@ -25,7 +25,7 @@ PLAIN_SECONDS = 60.0
 
 BAR = 1_000
 
-MOST_FAILURES = 100
+MAX_FAILURES = 100
 """Failed files that are shown."""
 
 METADATA_CHARS = 120
@@ -185,14 +185,14 @@ def show_summary(progress: Progress) -> None:
     )
     for skipped in progress.skipped:
         print_text(f"  {format_skipped(skipped)}")
-    for copy in progress.copies[:MOST_FAILURES]:
+    for copy in progress.copies[:MAX_FAILURES]:
         print_text(f"  {one_line(copy.path)} has the content of {one_line(copy.original)}")
-    if more := len(progress.copies[MOST_FAILURES:]) + progress.more_copies:
+    if more := len(progress.copies[MAX_FAILURES:]) + progress.more_copies:
         print_text(f"  and {more:,} more with the content of other documents")
-    for failure in progress.failed[:MOST_FAILURES]:
+    for failure in progress.failed[:MAX_FAILURES]:
         reason = omit_name(failure.path, one_line(failure.reason))
         print_text(f"  {one_line(failure.path)}: {reason}")
-    if more := progress.failures - len(progress.failed[:MOST_FAILURES]):
+    if more := progress.failures - len(progress.failed[:MAX_FAILURES]):
         print_text(f"  and {more:,} more; 'ragstone documents' shows each document's error")
 
 

@@ -68,9 +68,7 @@ def add(
     run(
         context_settings(context),
         lambda service: _put_topics(
-            service,
-            tenant,
-            [topic(tenant, term, synonym or (), example or (), language, note)],
+            service, tenant, [topic(tenant, term, synonym or (), example or (), language, note)]
         ),
     )
 

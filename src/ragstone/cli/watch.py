@@ -12,7 +12,7 @@ from watchfiles._rust_notify import WatchfilesRustInternalError
 from ragstone.core.errors import InputError
 from ragstone.ingest.files import is_text
 
-MOST = 100
+MAX_PLACES = 100
 """Places that are looked at one by one; of more, the folders that hold them."""
 
 LOOK_MS = 1_000
@@ -96,7 +96,7 @@ def _first_error(error: Exception) -> Exception:
     return _first_error(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
 
-def together(changed: Collection[str], most: int = MOST) -> tuple[str, ...]:
+def together(changed: Collection[str], most: int = MAX_PLACES) -> tuple[str, ...]:
     """At most so many places that hold all of these. What has a name that is not text is looked at
     with its folder."""
     places = {_nearest_place(Path(path)) for path in changed}

@@ -2,26 +2,36 @@
 
 import asyncio
 import json
+import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.conversation.retrieval_gate import answer_from_conversation
-from ragstone.core.answer import GeneratedAnswer
+from ragstone.answer.stream import AnswerStream
+from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
 from ragstone.core.errors import RagstoneError
-from ragstone.core.events import Token
+from ragstone.core.events import Checked, Token
 from ragstone.core.intent import Intent
-from ragstone.core.turn import Turn
+from ragstone.core.turn import Message, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step, run_part
+from ragstone.language.code_blocks import fence_text
+from ragstone.language.json_answer import json_answer
 from ragstone.language.language import detect
-from ragstone.ports import Adapters, Completer, Likeness
+from ragstone.language.words import content_word_set
+from ragstone.ports import Adapters, Checker, Claim, Completer, EvidenceSource, Likeness
 from ragstone.understand import small_talk
 from ragstone.understand.intents import NAMES, parse_intent
 from ragstone.understand.narrow import narrow
 from ragstone.understand.question_kinds import by_rules
 from ragstone.understand.small_talk import SmallTalk
+from ragstone.verify.claims import answer_sentences
+from ragstone.verify.verdicts import build_verdict, weigh_answer
 
 NAME = "small talk"
 """Stands for the model's name in an answer that needed none."""
@@ -93,7 +103,7 @@ class Classify(Stage):
         return gate if gate.leaves else replace(step, turn=gate.turn)
 
     async def _recognise(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        """The step with the intent, which is small talk's answer where it is that."""
+        """Return the step with the intent, which is small talk's answer where it is that."""
         guess = await self._guess(turn, adapters)
         if guess.unsure and self.asks_model and adapters.completer:
             turn, guess = await self._model_intent(turn, guess, adapters, adapters.completer)
@@ -108,7 +118,7 @@ class Classify(Stage):
         return Step(answered, decision, f"{guess.reason}: {guess.talk.kind}", leaves=True)
 
     async def _guess(self, turn: Turn, adapters: Adapters) -> _Guess:
-        """Layers 0 and 1."""
+        """Guess the intent by layers 0 and 1, without a chat model."""
         if self.answers and (talk := small_talk.match_small_talk(turn.ask.question)):
             return _Guess(Intent("small_talk"), talk, reason="rules")
         question = small_talk.without_opening(turn.question) or turn.question
@@ -132,7 +142,7 @@ class Classify(Stage):
     async def _model_intent(
         self, turn: Turn, guess: _Guess, adapters: Adapters, model: Completer
     ) -> tuple[Turn, _Guess]:
-        """Layer 2. Any failure keeps the guess."""
+        """Ask the chat model, which is layer 2. Any failure keeps the guess."""
         before = [m.text for m in turn.ask.history if m.role == "user"][-1:]
         asked = {"before": before, "message": [turn.question]}
         read = {name: "".join(texts)[:READ_CHARS] for name, texts in asked.items()}
@@ -153,18 +163,141 @@ class Classify(Stage):
         return turn, replace(guess, intent=Intent(name, BY_MODEL, 2), reason=model.name)
 
     def _is_plausible(self, name: str, turn: Turn) -> bool:
-        """Whether the model's intent is possible: a long text is a question, and a follow-up needs
-        a conversation."""
+        """Tell whether the model's intent is possible: a long text is a question, and a follow-up
+        needs a conversation."""
         if name == "small_talk":
-            return self.answers and len(turn.question) <= small_talk.MOST_CHARS
+            return self.answers and len(turn.question) <= small_talk.MAX_CHARS
         return name != "follow_up" or _continues(turn)
 
 
 def _continues(turn: Turn) -> bool:
-    """Whether something was said before."""
+    """Tell whether something was said before."""
     return any(message.role != "system" for message in turn.ask.history)
 
 
 def _is_follow_up(intent: Intent | None) -> bool:
-    """Whether the question is a follow-up, which can look like small talk."""
+    """Tell whether the question is a follow-up, which can look like small talk."""
     return intent is not None and intent.name == "follow_up"
+
+
+MAX_PHRASE_CHARS = 120
+"""A longer request says more than such a phrase does."""
+
+
+def is_about_conversation(request: str) -> bool:
+    """Tell whether the request is only about the conversation."""
+    said = unicodedata.normalize("NFC", request[: MAX_PHRASE_CHARS + 1]).replace("’", "'")
+    if len(said) > MAX_PHRASE_CHARS:
+        return False
+    plain = " ".join(said.casefold().strip(" \t\n.,!?¿¡。，！？…").replace(",", " ").split())
+    return bool(_phrases().fullmatch(plain))
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    file = files("ragstone.conversation").joinpath("data/about_conversation.json")
+    every = [p for some in json.loads(file.read_text(encoding="utf-8")).values() for p in some]
+    return re.compile("|".join(f"(?:{phrase})" for phrase in every))
+
+
+MAX_MESSAGES = 20
+MAX_MESSAGE_CHARS = 2_000
+"""What the chat model reads of the conversation: its last messages, and the beginning of each."""
+
+MIN_REPEATED = 0.5
+"""The share of the answer's words that were said before; some only say who said it."""
+
+MAX_REQUEST_CHARS = 1_000
+ANSWER_TOKENS = 600
+
+DOCUMENTS = "DOCUMENTS"
+"""What the model replies where the conversation is not enough."""
+
+MODEL_SECONDS = 20.0
+"""What one call may take."""
+
+
+async def answer_from_conversation(
+    turn: Turn, adapters: Adapters, emit: Emit, asks_model: bool = False
+) -> Step:
+    """Answer what is about the conversation from it: "Put that in one sentence."
+
+    A phrase is recognised by rules; with `asks_model` the chat model is asked about others. Where
+    the conversation does not hold the answer, the documents are searched, as for every question of
+    fact.
+    """
+    model, checker = adapters.completer, adapters.checker
+    said = [item for item in turn.ask.history if item.role != "system"][-MAX_MESSAGES:]
+    if model is None or not said:
+        return Step(turn, "skipped", "nothing was said before" if model else "no chat model")
+    why = "a phrase" if is_about_conversation(turn.ask.question) else ""
+    try:
+        if not why and asks_model:
+            needed, usage = await _needs_documents(turn, said, adapters, model)
+            turn = replace(turn, usage=turn.usage + usage)
+            why = "" if needed else model.name
+        if not why:
+            return Step(turn, "documents", "it is not about the conversation")
+        text, usage = await _conversation_answer(turn, said, adapters, model)
+    except (RagstoneError, TimeoutError) as error:
+        return Step(turn, "documents", f"{model.name} did not say: {error}")
+    turn = replace(turn, usage=turn.usage + usage)
+    answer, verdicts = await _check_answer(GeneratedAnswer(text, model=model.name), said, checker)
+    if not (answer.is_grounded and _repeats_conversation(text, said)):
+        return Step(turn, "documents", "the conversation does not hold the answer")
+    await emit(Checked(verdicts, answer.groundedness_score))
+    await emit(Token(text))
+    turn = replace(turn, answer=answer, verdicts=verdicts)
+    return Step(turn, "the conversation", f"by {why}", leaves=True)
+
+
+async def _needs_documents(
+    turn: Turn, said: Sequence[Message], adapters: Adapters, model: Completer
+) -> tuple[bool, Usage]:
+    """Tell whether the chat model says that documents are needed; they are if it is not clear."""
+    rules = await prompt(turn, adapters, "need")
+    async with asyncio.timeout(MODEL_SECONDS):
+        reply = await model.complete(rules, _model_question(turn, said), REPLY_TOKENS)
+    value = json_answer(reply.text)
+    free = isinstance(value, dict) and value.get("documents") is False
+    return not free, reply.usage
+
+
+async def _conversation_answer(
+    turn: Turn, said: Sequence[Message], adapters: Adapters, model: Completer
+) -> tuple[str, Usage]:
+    """Return the answer from the conversation, empty where that is not enough."""
+    rules = await prompt(turn, adapters, "need_answer", documents=DOCUMENTS)
+    async with asyncio.timeout(MODEL_SECONDS):
+        reply = await model.complete(rules, _model_question(turn, said), ANSWER_TOKENS)
+    stream = AnswerStream(())
+    text = (stream.feed(reply.text) + stream.end()).strip()
+    return ("" if DOCUMENTS in text else text), reply.usage
+
+
+def _model_question(turn: Turn, said: Sequence[Message]) -> str:
+    lines = "\n".join(f"{message.role}: {message.text[:MAX_MESSAGE_CHARS]}" for message in said)
+    request = turn.ask.question[:MAX_REQUEST_CHARS]
+    return f"{fence_text('conversation', lines)}\n{fence_text('request', request)}"
+
+
+def _repeats_conversation(text: str, said: Sequence[Message]) -> bool:
+    """Tell whether most words of the answer are in the conversation: an answer of a single word
+    makes no claim that could be checked otherwise."""
+    words = content_word_set(text)
+    known = frozenset[str]().union(*(content_word_set(message.text) for message in said))
+    return bool(words) and len(words & known) >= MIN_REPEATED * len(words)
+
+
+async def _check_answer(
+    answer: GeneratedAnswer, said: Sequence[Message], checker: Checker
+) -> tuple[GeneratedAnswer, tuple[Verdict, ...]]:
+    """The answer and its verdicts from the messages, which are not sources that it could cite."""
+    sentences = answer_sentences(answer.text)
+    claims = [Claim(sentence.text) for sentence in sentences if sentence.claims]
+    found = iter(await checker.support(claims, [EvidenceSource(message.text) for message in said]))
+    verdicts = tuple(
+        build_verdict(sentence, replace(next(found), source=None) if sentence.claims else None, ())
+        for sentence in sentences
+    )
+    return weigh_answer(answer, verdicts), verdicts

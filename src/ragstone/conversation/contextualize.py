@@ -8,17 +8,25 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.conversation.memory import MEMORY_SECONDS, load_history
+from ragstone.conversation.reach import join_origins, select_readable
 from ragstone.core.answer import Usage
-from ragstone.core.errors import EmptyQuestion, QuestionTooLong, RagstoneError
-from ragstone.core.events import Rewritten
-from ragstone.core.turn import Message, Subquery, Turn
+from ragstone.core.conversation import conversation_key
+from ragstone.core.errors import (
+    EmptyQuestion,
+    QuestionTooLong,
+    RagstoneError,
+    StateUnavailable,
+    Unavailable,
+)
+from ragstone.core.events import Note, Rewritten
+from ragstone.core.provenance import Provenance, Reader
+from ragstone.core.turn import Ask, Message, Subquery, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step, run_part
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import parse_list
 from ragstone.language.language import detect
-from ragstone.language.tokens import Tier
+from ragstone.language.tokens import Count, Tier, share_budget
 from ragstone.language.words import STOPWORDS, content_words, words
 from ragstone.ports import Adapters, Completer, find_collection
 from ragstone.understand.follow_up import Exchange, standalone
@@ -31,9 +39,9 @@ ANSWER_CHARS = 700
 """Characters of an earlier message that the model is shown."""
 
 ANSWER_TOKENS = 300
-MOST_QUERIES = 4
+MAX_QUERIES = 4
 
-LONGEST = 400
+MAX_REWRITE_CHARS = 400
 LONGER = 3
 """A rewrite may have so many characters, or so many times those of the question."""
 
@@ -48,11 +56,11 @@ async def standalone_by_model(
     said = await completer.complete(rules, _conversation(question, before), ANSWER_TOKENS)
     context = " ".join(f"{exchange.question} {exchange.answer}" for exchange in before)
     found = [item for item in parse_list(said.text, "queries") if faithful(item, question, context)]
-    return found[:MOST_QUERIES], said.usage
+    return found[:MAX_QUERIES], said.usage
 
 
 def _conversation(question: str, before: Sequence[Exchange]) -> str:
-    """The conversation and the message, each in a fence."""
+    """Return the conversation and the message, each in a fence."""
     told = [
         f"user: {exchange.question[:QUESTION_CHARS]}\nassistant: {exchange.answer[:ANSWER_CHARS]}"
         for exchange in before
@@ -61,9 +69,9 @@ def _conversation(question: str, before: Sequence[Exchange]) -> str:
 
 
 def faithful(rewrite: str, question: str, context: str) -> bool:
-    """Whether a rewrite can mean what was asked: not absurdly long, about words that were said, and
-    about some of the question's own where it has several."""
-    if len(rewrite) > max(LONGEST, LONGER * len(question)):
+    """Tell whether a rewrite can mean what was asked: not absurdly long, about words that were
+    said, and about some of the question's own where it has several."""
+    if len(rewrite) > max(MAX_REWRITE_CHARS, LONGER * len(question)):
         return False
     said = set(content_words(rewrite))
     own = {word for word in words(question) if word not in STOPWORDS}
@@ -106,12 +114,7 @@ class Contextualize(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         history = load_history(
-            turn,
-            adapters,
-            emit,
-            turns=self.remembers,
-            since=self.since,
-            required=self.required,
+            turn, adapters, emit, turns=self.remembers, since=self.since, required=self.required
         )
         step = await run_part(self, "memory", turn, history, MEMORY_SECONDS, "closed")
         step = await self._step(step.turn, adapters)
@@ -174,7 +177,7 @@ class Contextualize(Stage):
         )
 
     def _uses_model(self, tier: Tier) -> bool:
-        """Whether a chat model of this size rewrites: a small one does it worse than rules."""
+        """Tell whether a chat model of this size rewrites: a small one does it worse than rules."""
         if self.rewriting_by == "auto":
             return tier in ("medium", "large")
         return self.rewriting_by == "llm"
@@ -182,7 +185,7 @@ class Contextualize(Stage):
     async def _model_rewrite(
         self, question: str, model: Completer, rules: str, before: Sequence[Exchange]
     ) -> tuple[list[str], Usage, str]:
-        """The chat model's rewrites, their usage, and why there are none."""
+        """Return the chat model's rewrites, their usage, and why there are none."""
         stand_in = "by rules" if self.rules_stand_in else "as it was asked"
         try:
             async with asyncio.timeout(self.model_timeout):
@@ -204,7 +207,7 @@ def _set_questions(turn: Turn, questions: Sequence[str]) -> Turn:
 
 
 def exchanges(history: Iterable[Message]) -> list[Exchange]:
-    """The user's questions with the answers that followed."""
+    """Return the user's questions with the answers that followed."""
     found: list[Exchange] = []
     for message in history:
         if message.role == "user":
@@ -213,3 +216,87 @@ def exchanges(history: Iterable[Message]) -> list[Exchange]:
             last = found[-1]
             found[-1] = Exchange(last.question, f"{last.answer} {message.text}".strip())
     return found
+
+
+MEMORY_SECONDS, STORE_SECONDS = 15.0, 10.0
+"""What reading the conversation may take, and the store of that."""
+
+
+async def load_history(
+    turn: Turn,
+    adapters: Adapters,
+    emit: Emit,
+    *,
+    turns: int = 15,
+    since: float = 0.0,
+    required: bool = False,
+) -> Step:
+    """Load the last turns of the room: as many as a model of this size keeps in mind, within its
+    share of the window. A question that brings its own history keeps that.
+
+    Args:
+        turns: Most turns; 0 leaves it to the model's size.
+        since: Turns before this time (s since 1970) are left out.
+        required: Whether a conversation that cannot be read is an error.
+
+    Raises:
+        StateUnavailable: It cannot be read, and is required.
+    """
+    ask = turn.ask
+    if not ask.room:
+        return Step(turn, "skipped", "the question names no room")
+    if not ask.principal.user:
+        return Step(turn, "skipped", "nobody without a credential has conversations")
+    if ask.history:
+        return Step(turn, "as given", "the request brings what was said before")
+    share = share_budget(adapters.profile.context_window, adapters.profile.tier)
+    most = min(share.turns, turns or share.turns)
+    try:
+        async with asyncio.timeout(STORE_SECONDS):
+            said, origin = await _read_history(ask, most, since, adapters)
+    except (Unavailable, TimeoutError) as error:
+        if required:
+            raise StateUnavailable(
+                "The conversation cannot be read now. Try again soon."
+            ) from error
+        note = "What was said before in this conversation cannot be read now."
+        await emit(Note("memory", note))
+        return Step(replace(turn, whole=False), "nothing", str(error) or "it took too long")
+    kept = select_recent(said, share.history, adapters.count)
+    left_out = f", {len(said) - len(kept)} did not fit" if len(kept) < len(said) else ""
+    reason = f"at most {most} turns and {share.history} tokens{left_out}"
+    turn = replace(turn, ask=replace(ask, history=tuple(kept)), remembered=origin)
+    return Step(turn, f"{len(kept)} messages", reason)
+
+
+async def _read_history(
+    ask: Ask, most: int, since: float, adapters: Adapters
+) -> tuple[Sequence[Message], Provenance]:
+    """Return the turns that the asker may read, and what those of the room were answered from."""
+    who, store = ask.principal, adapters.conversations
+    here = conversation_key(who, ask.room or "", ask.user_id)
+    known = await store.origins(who, ask.user_id, here.room)
+    reader = Reader(who.collections, who.names)
+    mine = await select_readable(known, reader, adapters.catalog, who.tenant) or []
+    if not mine:
+        return (), Provenance()
+    said = await store.history(
+        here, None if ask.one_session else ask.search_type, ask.classes, most, since, origins=mine
+    )
+    return said, join_origins(mine)
+
+
+def select_recent(said: Sequence[Message], tokens: int, counted: Count) -> Sequence[Message]:
+    """The last turns that fit in so many tokens; the newest always stays, and a turn stays whole.
+
+    What answers the question cuts the newest to its share.
+    """
+    begins = len(said)
+    left = tokens
+    for at in range(len(said) - 1, -1, -1):
+        left -= counted(said[at].text)
+        if said[at].role == "user":
+            if left < 0 and begins < len(said):
+                break
+            begins = at
+    return said[begins:]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from ragstone.cache.remember import remember
+from ragstone.cache.recall import remember
 from ragstone.core.clock import state_time
 from ragstone.core.conversation import conversation_key, entry, turn_origin
 from ragstone.core.correlation import CURRENT
@@ -80,8 +80,8 @@ async def _store_turn(turn: Turn, adapters: Adapters) -> None:
 
 
 def build_trace(turn: Turn, questions: bool) -> QuestionTrace:
-    """What each stage did and what the answer cost; without the question where `questions` is
-    false."""
+    """Return what each stage did and what the answer cost; without the question where `questions`
+    is false."""
     ask, answer, usage, names = turn.ask, turn.answer, turn.usage, CURRENT.get()
     return QuestionTrace(
         id=ask.id or uuid.uuid4().hex,
@@ -115,8 +115,8 @@ def build_trace(turn: Turn, questions: bool) -> QuestionTrace:
 
 
 def _find_failed_stage(turn: Turn) -> str:
-    """The stage whose failure ended the question, which is the last one that ran; empty where none
-    did."""
+    """Return the stage whose failure ended the question, which is the last one that ran; empty
+    where none did."""
     if turn.answer is None or turn.answer.finish != "error" or not turn.trace:
         return ""
     last = turn.trace[-1]

@@ -41,12 +41,12 @@ the answers of high confidence nine in ten are right."""
 
 
 def confidence_level(confidence: float) -> Confidence:
-    """A confidence (0..1) in a word."""
+    """Return a confidence (0..1) in a word."""
     return next(level for level, least in LEVELS if confidence >= least)
 
 
 def log_odds(probability: float, least: float) -> float:
-    """The logarithm of the odds; what is nearer to 0 or 1 than `least` counts as that."""
+    """Return the logarithm of the odds; what is nearer to 0 or 1 than `least` counts as that."""
     kept = min(max(probability, least), 1 - least)
     return math.log(kept / (1 - kept))
 

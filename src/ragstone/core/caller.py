@@ -34,7 +34,7 @@ class Caller:
         object.__setattr__(self, "principal", reached)
 
     def may(self, role: Role) -> bool:
-        """Whether the credential has at least this role."""
+        """Tell whether the credential has at least this role."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
     @property
@@ -43,7 +43,7 @@ class Caller:
         return self in (LOCAL, LOCAL_USER)
 
     def reaches(self, collection: str) -> bool:
-        """Whether the credential may touch this collection at all."""
+        """Tell whether the credential may touch this collection at all."""
         return self.collections is None or collection in self.collections
 
 

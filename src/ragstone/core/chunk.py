@@ -44,26 +44,26 @@ MAX_QUESTIONS = len(_OF_QUESTIONS)
 
 
 def question_id(chunk_id: str, number: int) -> str:
-    """The id of the question of this number, from 0, about a chunk."""
+    """Return the id of the question of this number, from 0, about a chunk."""
     return f"{chunk_id[:_VERSION]}{_OF_QUESTIONS[number]}{chunk_id[_VERSION + 1 :]}"
 
 
 def answer_id(chunk_id: str) -> str:
-    """The id of the chunk that a question is about; any other id as it is."""
+    """Return the id of the chunk that a question is about; any other id as it is."""
     if len(chunk_id) == 36 and chunk_id[_VERSION] in _OF_QUESTIONS:
         return f"{chunk_id[:_VERSION]}5{chunk_id[_VERSION + 1 :]}"
     return chunk_id
 
 
 def summary_id(document_id: str, version: int, number: int) -> str:
-    """The same id for the same node of the tree of a version, so that writing it again replaces
-    it."""
+    """Return the same id for the same node of the tree of a version, so that writing it again
+    replaces it."""
     made = str(uuid5(NAMESPACE_URL, f"{document_id}@{version}/summary#{number}"))
     return f"{made[:_VERSION]}{_OF_SUMMARIES}{made[_VERSION + 1 :]}"
 
 
 def is_summary_id(chunk_id: str) -> bool:
-    """Whether this is the id of a summary."""
+    """Tell whether this is the id of a summary."""
     return len(chunk_id) == 36 and chunk_id[_VERSION] == _OF_SUMMARIES
 
 
@@ -135,8 +135,8 @@ class Chunk:
         return f"{context}\n{text}" if context else text
 
     def code_marks(self) -> Iterator[tuple[int, int]]:
-        """Where the marks of code spans stand in the text, in order; code blocks have none, nor has
-        a text whose blocks are not known."""
+        """Yield where the marks of code spans stand in the text, in order; code blocks have none,
+        nor has a text whose blocks are not known."""
         for block in self.blocks if "`" in self.text else ():
             if block.kind != "code":
                 yield from span_marks(self.text, block.start, block.end)
@@ -150,7 +150,7 @@ class Chunk:
         return Chunk(*values)
 
     def payload(self) -> dict[str, Any]:
-        """Every field as JSON values, with the derived ones that filters use."""
+        """Return every field as JSON values, with the derived ones that filters use."""
         data: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         data["metadata"] = dict(self.metadata)
         for name in ("section", "allowed"):
@@ -161,7 +161,7 @@ class Chunk:
 
     @classmethod
     def from_payload(cls, data: Mapping[str, Any]) -> "Chunk":
-        """The inverse of `payload`; unknown fields are ignored."""
+        """Return the inverse of `payload`; unknown fields are ignored."""
         known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         for name in ("section", "allowed"):
             if name in known:
@@ -175,8 +175,8 @@ _AFTER_COLLECTION = attrgetter(*_FIELDS[_FIELDS.index("collection") + 1 :])
 
 
 def join_chunks(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
-    """The text of chunks of one document in their order, and its blocks, none where those of a
-    chunk are not known: text that two share stands once, and what was left out between them is
+    """Return the text of chunks of one document in their order, and its blocks, none where those of
+    a chunk are not known: text that two share stands once, and what was left out between them is
     space again."""
     parts, length, known = list[str](), 0, True
     blocks: list[BlockSpan] = []
@@ -199,13 +199,13 @@ def join_chunks(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
 
 
 def merge_chunks(first: Chunk, second: Chunk) -> Chunk:
-    """Two chunks of one document as one, which begins as the first."""
+    """Return two chunks of one document as one, which begins as the first."""
     text, blocks = join_chunks((first, second))
     return replace(first, text=text, end=max(first.end, second.end), layout=encode_blocks(blocks))
 
 
 def _separator(first: Chunk, second: Chunk) -> str:
-    """Line ends, but for the space at which a sentence was parted from the next one."""
+    """Join by line ends, but for the space at which a sentence was parted from the next one."""
     missing = second.start - first.end
     if missing != 1 or not first.blocks or not second.blocks:
         return "\n" * missing
@@ -215,10 +215,10 @@ def _separator(first: Chunk, second: Chunk) -> str:
 
 
 def chunk_id(document_id: str, version: int, number: int) -> str:
-    """The same id for the same place in a version, so that writing it again replaces it."""
+    """Return the same id for the same place in a version, so that writing it again replaces it."""
     return str(uuid5(NAMESPACE_URL, f"{document_id}@{version}#{number}"))
 
 
 def revision(document_id: str, version: int) -> str:
-    """The keyword that names one version of one document."""
+    """Return the keyword that names one version of one document."""
     return f"{document_id}@{version}"

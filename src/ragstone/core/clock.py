@@ -22,7 +22,7 @@ _ahead = 0.0
 
 
 def state_time() -> float:
-    """Seconds since 1970 by the clock of the state."""
+    """Return seconds since 1970 by the clock of the state."""
     return time.time() + _ahead
 
 
@@ -51,7 +51,7 @@ class Limit:
 
     @classmethod
     def start(cls, seconds: float, setting: str) -> "Limit":
-        """The limit that begins now."""
+        """Return the limit that begins now."""
         return cls(seconds, time.monotonic() + seconds, setting)
 
     @property
@@ -60,7 +60,7 @@ class Limit:
         return self.end - time.monotonic()
 
     def earlier(self, other: "Limit") -> "Limit":
-        """Whichever is over first."""
+        """Return whichever is over first."""
         return self if self.end <= other.end else other
 
 
@@ -75,7 +75,7 @@ class TimeLimits:
     stream: Limit = Limit()
 
     def for_stream(self) -> "TimeLimits":
-        """Those of an answer that is streamed."""
+        """Return those of an answer that is streamed."""
         begins = self.begins.earlier(self.stream)
         return replace(self, begins=begins, ends=self.stream, streams=True)
 
@@ -98,5 +98,5 @@ def apply_limit(limit: Limit) -> Iterator[None]:
 
 
 def has_failed(task: "asyncio.Task[Any]") -> bool:
-    """Whether the task ended without a result."""
+    """Tell whether the task ended without a result."""
     return task.done() and (task.cancelled() or task.exception() is not None)

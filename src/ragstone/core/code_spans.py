@@ -17,8 +17,8 @@ _RUN = re.compile(r"`+")
 
 
 def code_span(code: str) -> str:
-    """The code with as many backticks around it as it needs; as it is where it is too long or has
-    runs of all lengths."""
+    """Return the code with as many backticks around it as it needs; as it is where it is too long
+    or has runs of all lengths."""
     code = code.replace("\n", " ")
     if not code.strip(" "):
         return code
@@ -32,7 +32,7 @@ def code_span(code: str) -> str:
 
 
 def span_marks(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Where the marks of code spans stand in a part of a text, in order."""
+    """Yield where the marks of code spans stand in a part of a text, in order."""
     if "`" not in text:
         return
     for match in CODE_SPAN.finditer(text, start, len(text) if end is None else end):
@@ -45,12 +45,12 @@ def span_marks(text: str, start: int = 0, end: int | None = None) -> Iterator[tu
 
 
 def without_spans(text: str) -> str:
-    """The text without the marks of its code spans."""
+    """Return the text without the marks of its code spans."""
     return delete_spans(text, span_marks(text))
 
 
 def delete_spans(text: str, cuts: Iterator[tuple[int, int]]) -> str:
-    """The text without some stretches, which are in order."""
+    """Return the text without some stretches, which are in order."""
     parts, last = list[str](), 0
     for start, end in cuts:
         parts.append(text[last:start])
@@ -59,7 +59,7 @@ def delete_spans(text: str, cuts: Iterator[tuple[int, int]]) -> str:
 
 
 def by_code(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in parts, each with whether it is a code span."""
+    """Yield the text in parts, each with whether it is a code span."""
     last = 0
     for match in CODE_SPAN.finditer(text) if "`" in text else ():
         if match.start() > last:

@@ -115,13 +115,13 @@ class ConversationTurn:
 
 
 def dump_turn(block: ConversationTurn) -> dict[str, Any]:
-    """A block as JSON values, with every field."""
+    """Return a block as JSON values, with every field."""
     dumped: dict[str, Any] = _adapter(ConversationTurn).dump_python(block, mode="json")
     return dumped
 
 
 def load_turn(data: object) -> ConversationTurn:
-    """The inverse, from JSON values or JSON text; raises InvalidBlock."""
+    """Return the inverse, from JSON values or JSON text; raises InvalidBlock."""
     if isinstance(data, str | bytes):
         try:
             data = json.loads(data)
@@ -145,7 +145,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 LONGEST_NAME = 255
 MAX_NEAREST = 3
 """Passages that are kept of a refused question,"""
-SNIPPET_CHARS = 240
+CITATION_CHARS = 240
 """and characters of each."""
 TITLE_CHARS = 80
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -232,24 +232,24 @@ class Forgotten:
 
 
 def conversation_key(principal: Principal, room: str, user_id: str = "") -> ConversationKey:
-    """A room of the principal; raises InvalidRoom for names that no store can keep."""
+    """Return a room of the principal; raises InvalidRoom for names that no store can keep."""
     return ConversationKey(principal.tenant, principal.user, room_name(room), user_name(user_id))
 
 
 def room_name(name: str) -> str:
-    """The id of a room as it is; raises InvalidRoom."""
+    """Return the id of a room as it is; raises InvalidRoom."""
     if not name.strip():
         raise InvalidRoom("The room id is empty. Name the conversation, or leave it out.")
     return _check_name(name, "room id")
 
 
 def user_name(name: str) -> str:
-    """The id of a user as it is; raises InvalidRoom."""
+    """Return the id of a user as it is; raises InvalidRoom."""
     return _check_name(name, "user id")
 
 
 def title(text: str) -> str:
-    """A title in one line of at most 80 characters."""
+    """Return a title in one line of at most 80 characters."""
     line = " ".join(_FORBIDDEN.sub(" ", text).split())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
 
@@ -313,7 +313,7 @@ def turn_origin(turn: Turn) -> Provenance:
 
 
 def turn_notes(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
-    """What is known of the turn besides its block."""
+    """Return what is known of the turn besides its block."""
     nearest = turn.passages[:MAX_NEAREST] if answer.refused else ()
     return Notes(
         ask.collection,
@@ -323,7 +323,7 @@ def turn_notes(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
         turn.usage,
         turn.trace,
         tuple(
-            cite_passage(passage, passage.text[:SNIPPET_CHARS], chunk.page, chunk.start, chunk.end)
+            cite_passage(passage, passage.text[:CITATION_CHARS], chunk.page, chunk.start, chunk.end)
             for passage in nearest
             for chunk in [passage.hit.chunk]
         ),
@@ -331,11 +331,11 @@ def turn_notes(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
 
 
 def iso(at: float) -> str:
-    """A time as ISO 8601, in UTC."""
+    """Return a time as ISO 8601, in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
 def seconds(time: str) -> float:
-    """The inverse of `iso`; a time without a zone is in UTC."""
+    """Return the inverse of `iso`; a time without a zone is in UTC."""
     at = datetime.fromisoformat(time)
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

@@ -7,6 +7,7 @@ import errno
 import re
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,13 +35,22 @@ _SQLITE = (
 """Beginnings of SQLite's names of errors, and what the system said."""
 
 
+def disk_bytes(path: Path) -> int:
+    """Return what a directory takes on the disk, where files may be mostly holes."""
+    found = [file.stat() for file in path.rglob("*") if file.is_file()]
+    if sys.platform == "win32":
+        return sum(item.st_size for item in found)
+    # POSIX counts blocks of 512 bytes, whatever the file system has.
+    return sum(item.st_blocks * 512 for item in found)
+
+
 def free_floor(path: Path) -> int:
-    """Bytes that are to stay free on the disk of `path`: what is written next needs them."""
+    """Return bytes that are to stay free on the disk of `path`: what is written next needs them."""
     return min(MAX_FLOOR, shutil.disk_usage(path).total // SHARE)
 
 
 def has_space(path: Path) -> bool:
-    """Whether `free_floor` is free on the disk of `path`."""
+    """Tell whether `free_floor` is free on the disk of `path`."""
     return shutil.disk_usage(path).free >= free_floor(path)
 
 
@@ -87,7 +97,7 @@ def disk_error(error: BaseException | None, path: Path) -> RagstoneError | None:
 
 
 def _number(error: BaseException | None, path: Path) -> int:
-    """The system's number of an error, 0 if there is none."""
+    """Return the system's number of an error, 0 if there is none."""
     if isinstance(error, OSError):
         return error.errno or 0
     name = str(getattr(error, "sqlite_errorname", ""))
@@ -103,7 +113,7 @@ def _number(error: BaseException | None, path: Path) -> int:
 
 
 def _number_of_opening(path: Path) -> int:
-    """Why a SQLite file cannot be opened: SQLite says only that."""
+    """Tell why a SQLite file cannot be opened: SQLite says only that."""
     try:
         path.open("r+b").close()
         probe = path.with_name(f"{path.name}-probe")

@@ -9,15 +9,7 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 BlockKind = Literal[
-    "heading",
-    "paragraph",
-    "item",
-    "table",
-    "code",
-    "caption",
-    "admonition",
-    "quote",
-    "header",
+    "heading", "paragraph", "item", "table", "code", "caption", "admonition", "quote", "header"
 ]
 """`item` is one item of a list with its number or bullet, `header` the head of a mail or other
 facts about a document, `admonition` a paragraph of a note or warning."""
@@ -98,13 +90,13 @@ _PICTURE_ID = re.compile(rf"([0-9a-f]{{{DIGEST_CHARS}}})/(.{{1,300}})", re.DOTAL
 
 
 def picture_id(content: bytes, name: str) -> str:
-    """The id of a picture in a document: a digest of its content, and its name in the file, by
-    which it is found there."""
+    """Return the id of a picture in a document: a digest of its content, and its name in the file,
+    by which it is found there."""
     return f"{hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]}/{name}"
 
 
 def picture_parts(id: str) -> tuple[str, str] | None:
-    """The digest and the name in an id; None for what is not an id."""
+    """Return the digest and the name in an id; None for what is not an id."""
     match = _PICTURE_ID.fullmatch(id)
     return (match[1], match[2]) if match else None
 
@@ -138,7 +130,7 @@ def cut_blocks(
 
 
 def cut_places(places: Sequence[Place], start: int, end: int, shift: int = 0) -> tuple[Place, ...]:
-    """The places of what stands between two positions, counted anew as `cut_blocks` does."""
+    """Return the places of what stands between two positions, counted anew as `cut_blocks` does."""
     before = [place for place in places if place.start <= start][-1:]
     within = [place for place in places if start < place.start < end]
     return tuple(
@@ -167,7 +159,7 @@ def join_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tupl
 
 
 def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
-    """The blocks as compact JSON, for an index; see `decode_blocks`."""
+    """Return the blocks as compact JSON, for an index; see `decode_blocks`."""
     rows = [
         [
             _KINDS.index(block.kind),
@@ -191,7 +183,7 @@ def _edges(place: Place) -> list[float]:
 
 @lru_cache(2048)
 def decode_blocks(text: str) -> tuple[BlockSpan, ...]:
-    """The inverse of `encode_blocks`, but for tenths of a point."""
+    """Return the inverse of `encode_blocks`, but for tenths of a point."""
     found: list[BlockSpan] = []
     for kind, start, length, level, label, rows, *more in json.loads(text) if text else ():
         places = tuple(

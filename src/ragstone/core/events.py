@@ -35,7 +35,7 @@ class Note:
 
 
 def correction_notice(question: str) -> str:
-    """What a reader is told when the question's spelling was corrected to this."""
+    """Return what a reader is told when the question's spelling was corrected to this."""
     return f"Showing results for “{question}”."
 
 

@@ -85,7 +85,7 @@ EVERYTHING = And()
 
 
 def eq(field: str, value: Scalar) -> AnyOf:
-    """The field equals `value`."""
+    """Return the field equals `value`."""
     return AnyOf(field, (value,))
 
 
@@ -100,7 +100,7 @@ NO_SUMMARY = Not(eq("kind", SUMMARY))
 
 
 def path_filter(path: str) -> Filter:
-    """Documents at `path` or below it: `/a` holds `/a/b` but not `/ab`."""
+    """Return documents at `path` or below it: `/a` holds `/a/b` but not `/ab`."""
     return paths_filter((path,))
 
 
@@ -112,18 +112,18 @@ def paths_filter(paths: Iterable[str]) -> Filter:
 
 @lru_cache(maxsize=8)
 def exclude_hidden(hidden: frozenset[str]) -> Filter:
-    """What is of no hidden revision. Searches that share a set share the filter: to sort 100,000
-    names takes longer than most searches."""
+    """Return what is of no hidden revision. Searches that share a set share the filter: to sort
+    100,000 names takes longer than most searches."""
     return Not(AnyOf("revision", tuple(sorted(hidden))))
 
 
 def reader_filter(principal: Principal) -> Filter:
-    """What `principal` may read: its tenant, and chunks that allow one of its names."""
+    """Return what `principal` may read: its tenant, and chunks that allow one of its names."""
     return And((eq("tenant", principal.tenant), AnyOf("allowed", principal.names)))
 
 
 def simplify(condition: Filter, field: str, value: str) -> Filter:
-    """What is left of `condition` for chunks whose `field` is known to be `value`."""
+    """Return what is left of `condition` for chunks whose `field` is known to be `value`."""
     match condition:
         case And(parts):
             return And(tuple(simplify(part, field, value) for part in parts))
@@ -137,7 +137,7 @@ def simplify(condition: Filter, field: str, value: str) -> Filter:
 
 
 def token(key: str, value: Scalar) -> str:
-    """One metadata pair as one keyword, equal exactly when the JSON values are equal.
+    """Return one metadata pair as one keyword, equal exactly when the JSON values are equal.
 
     `1`, `1.0` are the same number; `1`, `True` and `"1"` are three values.
     """
@@ -202,7 +202,7 @@ def validate(condition: Filter) -> None:
 
 
 def numbers(low: float | str | None, high: float | str | None) -> tuple[float | None, float | None]:
-    """The bounds of a field that holds numbers; raises InvalidFilter for a text."""
+    """Return the bounds of a field that holds numbers; raises InvalidFilter for a text."""
     if isinstance(low, str) or isinstance(high, str):
         text = low if isinstance(low, str) else high
         raise InvalidFilter(f"Not a valid bound: {str(text)[:100]!r}. Give a number.")
@@ -210,7 +210,7 @@ def numbers(low: float | str | None, high: float | str | None) -> tuple[float | 
 
 
 def filter_fields(condition: Filter) -> frozenset[str]:
-    """The fields that a condition names."""
+    """Return the fields that a condition names."""
     match condition:
         case And(parts) | Or(parts):
             return frozenset[str]().union(*(filter_fields(part) for part in parts))
@@ -221,12 +221,12 @@ def filter_fields(condition: Filter) -> frozenset[str]:
 
 
 def range_keys(condition: Filter) -> frozenset[str]:
-    """The metadata keys that a condition compares with bounds."""
+    """Return the metadata keys that a condition compares with bounds."""
     return frozenset(span.field.removeprefix(METADATA) for span in _ranges(condition))
 
 
 def expand_ranges(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> Filter:
-    """The condition with each range of metadata as those of the key's values that lie in it.
+    """Return the condition with each range of metadata as those of the key's values that lie in it.
 
     Raises InvalidFilter for bounds that cannot be compared with each other.
     """
@@ -251,7 +251,7 @@ def expand_ranges(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> 
 
 
 def is_within_bounds(value: Scalar, low: float | str | None, high: float | str | None) -> bool:
-    """Whether a value of metadata lies within the bounds of a `Range`."""
+    """Tell whether a value of metadata lies within the bounds of a `Range`."""
     if isinstance(value, bool):
         return low is None and high is None
     if isinstance(value, str):
@@ -299,7 +299,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _is_finite(number: float) -> bool:
-    """Whether it is a number that a float can hold."""
+    """Tell whether it is a number that a float can hold."""
     return -sys.float_info.max <= number <= sys.float_info.max
 
 
@@ -308,7 +308,7 @@ def _names(fields: frozenset[str]) -> str:
 
 
 def matches(condition: Filter, payload: Mapping[str, Any]) -> bool:
-    """Whether a chunk with `payload` (see `turn.Chunk.payload`) satisfies `condition`."""
+    """Tell whether a chunk with `payload` (see `turn.Chunk.payload`) satisfies `condition`."""
     match condition:
         case And(parts):
             return all(matches(part, payload) for part in parts)

@@ -12,15 +12,15 @@ from ragstone.core.turn import Ask, Hit, Turn
 
 
 def from_kdb(row: Any, ask: Ask, place: int) -> Hit:
-    """A result of the knowledge base; raises KeyError, TypeError, ValueError or AttributeError for
-    what is none. `place` is its rank, from 0."""
+    """Return a result of the knowledge base; raises KeyError, TypeError, ValueError or
+    AttributeError for what is none. `place` is its rank, from 0."""
     return foreign_hit(
         ask, place, str(row["p_id"]), row["context"], row["score"], row["metadatas"] or {}
     )
 
 
 def to_kdb(source: Source) -> dict[str, Any]:
-    """A passage as the knowledge base returns it."""
+    """Return a passage as the knowledge base returns it."""
     return {
         "p_id": source.chunk_id,
         "context": source.text,
@@ -34,8 +34,8 @@ def to_kdb(source: Source) -> dict[str, Any]:
 
 
 def references(turn: Turn) -> list[dict[str, Any]]:
-    """The sources that the answer cites, by number, as results of the knowledge base with what is
-    known of each besides: they are sent and stored alike."""
+    """Return the sources that the answer cites, by number, as results of the knowledge base with
+    what is known of each besides: they are sent and stored alike."""
     return [
         {**to_kdb(source), **describe_source(source)}
         for source in citation_sources((turn.answer or GeneratedAnswer()).citations, turn.passages)
@@ -45,7 +45,7 @@ def references(turn: Turn) -> list[dict[str, Any]]:
 def foreign_hit(
     ask: Ask, place: int, chunk_id: str, text: str, score: float, metadata: dict[str, Any]
 ) -> Hit:
-    """A passage that no index of ours holds, for this question."""
+    """Return a passage that no index of ours holds, for this question."""
     name = str(metadata.get("file_name") or metadata.get("filename") or chunk_id)
     page = metadata.get("page")
     chunk = Chunk(
@@ -68,7 +68,7 @@ def foreign_hit(
 
 
 def keep_best(hits: Iterable[Hit]) -> list[Hit]:
-    """Each passage once, with its best score, best first."""
+    """Return each passage once, with its best score, best first."""
     best: dict[str, Hit] = {}
     for hit in hits:
         known = best.get(hit.chunk.chunk_id)

@@ -27,7 +27,7 @@ _DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?"
 
 
 def parse_value(text: str) -> Value:
-    """The value that a text spells: a number, true or false, else the text as it is.
+    """Return the value that a text spells: a number, true or false, else the text as it is.
 
     "007" stays a text, as it is a name, and so do dates.
     """
@@ -44,8 +44,8 @@ def parse_value(text: str) -> Value:
 
 
 def check_metadata(given: object) -> dict[str, Any]:
-    """The metadata as it is stored; a value of None is left out. Raises ValueError, which says what
-    is wrong in the words of a sentence's end."""
+    """Return the metadata as it is stored; a value of None is left out. Raises ValueError, which
+    says what is wrong in the words of a sentence's end."""
     if not isinstance(given, Mapping):
         raise ValueError("it must have keys with values, such as 'year: 2023'")
     if len(given) > MAX_KEYS:
@@ -69,7 +69,7 @@ def cut_metadata(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:
-    """The metadata that `key=value` pairs say; a key that is repeated has a list of values.
+    """Return the metadata that `key=value` pairs say; a key that is repeated has a list of values.
 
     Raises InputError.
     """

@@ -47,7 +47,7 @@ class Provenance:
 
     @classmethod
     def read(cls, text: str) -> "Provenance | None":
-        """The inverse; None for what an earlier version kept, or what cannot be read."""
+        """Return the inverse; None for what an earlier version kept, or what cannot be read."""
         try:
             collections, groups, *more = json.loads(text)
             return cls(
@@ -64,8 +64,8 @@ BYTES = 16
 
 
 def catalog_ids(ids: Iterable[str]) -> tuple[str, ...]:
-    """Those of these that are ids as the catalog and indexes give them; an external retriever has
-    others."""
+    """Return those of these that are ids as the catalog and indexes give them; an external
+    retriever has others."""
     found = set()
     for id in ids:
         with suppress(ValueError):

@@ -138,13 +138,13 @@ def list_folders(path: str) -> list[str]:
 
 
 def is_subset(readers: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether these let in nobody whom the others do not."""
+    """Tell whether these let in nobody whom the others do not."""
     held = set(others)
     return EVERYONE in held or held.issuperset(readers)
 
 
 def intersect_readers(outer: Sequence[str], inner: Sequence[str]) -> tuple[str, ...]:
-    """The names that both let in."""
+    """Return the names that both let in."""
     # Everyone within the outer ones is the outer ones.
     if EVERYONE in inner:
         return tuple(outer)

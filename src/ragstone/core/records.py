@@ -14,7 +14,7 @@ why, and listed nowhere."""
 
 
 def new_collection_id() -> str:
-    """An id that no collection has ever had, and that nobody can guess."""
+    """Return an id that no collection has ever had, and that nobody can guess."""
     return f"c{secrets.token_hex(16)}"
 
 

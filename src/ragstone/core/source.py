@@ -115,7 +115,7 @@ def describe_pictures(source: Source) -> dict[str, Any]:
 
 
 def sources(turn: Turn) -> tuple[Source, ...]:
-    """Every passage that the answer was made from, with what the answer cites of it."""
+    """Return every passage that the answer was made from, with what the answer cites of it."""
     return passage_sources(turn.passages, (turn.answer or GeneratedAnswer()).citations)
 
 
@@ -144,7 +144,7 @@ def cite_passage(
 def passage_sources(
     passages: Sequence[Passage], citations: Sequence[Citation] = ()
 ) -> tuple[Source, ...]:
-    """The passages, each with the first citation of its number."""
+    """Return the passages, each with the first citation of its number."""
     cited = _first_citations(citations)
     return tuple(
         _source(passage.number, passage.hit, passage.text, cited.get(passage.number))
@@ -155,8 +155,8 @@ def passage_sources(
 def citation_sources(
     citations: Sequence[Citation], passages: Sequence[Passage] = ()
 ) -> tuple[Source, ...]:
-    """Each source that is cited, by number; one whose passage is unknown has its snippet for text
-    and content."""
+    """Return each source that is cited, by number; one whose passage is unknown has its snippet for
+    text and content."""
     known = {source.number: source for source in passage_sources(passages, citations)}
     return tuple(
         known.get(number) or _citation_source(citation)
@@ -165,7 +165,7 @@ def citation_sources(
 
 
 def hit_sources(hits: Sequence[Hit]) -> tuple[Source, ...]:
-    """The hits of a search, numbered by rank."""
+    """Return the hits of a search, numbered by rank."""
     return tuple(_source(rank, hit, hit.chunk.text) for rank, hit in enumerate(hits, 1))
 
 
@@ -206,8 +206,8 @@ def _source(number: int, hit: Hit, content: str, citation: Citation | None = Non
 
 
 def _pictures(chunk: Chunk, citation: Citation | None) -> Iterator[SourcePicture]:
-    """The pictures that a citation tells of: those of the blocks that it touches, and figures that
-    it names. All of the chunk where it is not cited."""
+    """Yield the pictures that a citation tells of: those of the blocks that it touches, and figures
+    that it names. All of the chunk where it is not cited."""
     captions: dict[str, BlockSpan] = {}
     for block in chunk.blocks if chunk.kind not in MADE else ():
         for id in block.pictures:

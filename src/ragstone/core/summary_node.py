@@ -46,17 +46,13 @@ class SummaryNode:
     cited: tuple[int, ...] = ()
     key: str = ""
 
-    @property
-    def is_root(self) -> bool:
-        return self.number == self.count - 1
-
     def encode(self) -> str:
         """As JSON; see `decode`."""
         return json.dumps(astuple(self), separators=(",", ":"))
 
     @classmethod
     def decode(cls, text: str) -> "SummaryNode":
-        """The inverse of `encode`."""
+        """Return the inverse of `encode`."""
         number, count, level, first, last, children, said, recipe, cited, key = json.loads(text)
         return cls(
             number,
@@ -77,8 +73,8 @@ Tree = Mapping[int, tuple[SummaryNode, Chunk]]
 
 
 def whole_trees(chunks: Iterable[Chunk]) -> dict[str, Tree]:
-    """The trees that are complete among the nodes in `chunks`, by revision: one that is being
-    written is not, nor is one of which an earlier one has left something."""
+    """Return the trees that are complete among the nodes in `chunks`, by revision: one that is
+    being written is not, nor is one of which an earlier one has left something."""
     found: dict[str, dict[int, tuple[SummaryNode, Chunk]]] = {}
     for chunk in chunks:
         if chunk.kind == SUMMARY:

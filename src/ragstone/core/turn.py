@@ -438,7 +438,7 @@ class Turn:
         )
 
     def also_asking(self, query: str) -> "Turn":
-        """The turn before another search, which searches this query too."""
+        """Return the turn before another search, which searches this query too."""
         more = (*self.subqueries, Subquery(query)) if self.subqueries else ()
         queries = (*self.queries, query)
         return replace(self, queries=queries, subqueries=more, recalled=None)

@@ -61,7 +61,5 @@ def within_budget(adapters: Adapters, budget: CallBudget | None) -> Adapters:
     completer = BudgetedCompleter(adapters.completer, spent, budget)
     judge = adapters.evaluator
     return replace(
-        adapters,
-        completer=completer,
-        evaluator=judge and BudgetedCompleter(judge, spent, budget),
+        adapters, completer=completer, evaluator=judge and BudgetedCompleter(judge, spent, budget)
     )

@@ -95,7 +95,7 @@ class Engine:
                 await asyncio.wait([tail])
 
     async def answer(self, ask: Ask) -> Turn:
-        """The finished turn of `ask`; raises its error."""
+        """Return the finished turn of `ask`; raises its error."""
         async with aclosing(self.events(replace(ask, streams=False))) as events:
             async for event in events:
                 if isinstance(event, Failed):

@@ -59,7 +59,7 @@ class RoomQueue:
         self._lines: dict[ConversationKey, _Line] = {}
 
     def __len__(self) -> int:
-        """Rooms in which something goes on."""
+        """Count the rooms in which something goes on."""
         return len(self._lines)
 
     @asynccontextmanager

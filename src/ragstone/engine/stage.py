@@ -74,7 +74,7 @@ class Stage(BaseModel):
             )
 
     def but(self, **changes: Any) -> Self:
-        """The stage with other options; raises pydantic's ValidationError."""
+        """Return the stage with other options; raises pydantic's ValidationError."""
         if not changes:
             return self
         decided = {name: getattr(self, name) for name in self.model_fields_set}
@@ -85,7 +85,7 @@ class Stage(BaseModel):
         that has begun can no longer be refused by its status."""
 
     def recover(self, turn: Turn, failure: RagstoneError) -> Turn:
-        """The turn that goes on when the stage failed."""
+        """Return the turn that goes on when the stage failed."""
         return turn
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:

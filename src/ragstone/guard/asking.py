@@ -69,7 +69,7 @@ class Asked:
 
 
 def classify_asking(text: str, spans: Iterable[tuple[int, int]]) -> Asked:
-    """How `text`, a normal form of `phrases.normal`, asks about the terms at `spans`."""
+    """Tell how `text`, a normal form of `phrases.normal`, asks about the terms at `spans`."""
     marked = mask_spans(text, spans, f" {MARK} ")
     clauses = [clause for clause in _CLAUSE.split(marked) if clause and clause.strip()]
     worst = Asked("allow", "no term")
@@ -87,7 +87,7 @@ def classify_asking(text: str, spans: Iterable[tuple[int, int]]) -> Asked:
 
 
 def wants(text: str) -> Asked:
-    """How a question asks that is like a sensitive one without naming a term of it."""
+    """Tell how a question asks that is like a sensitive one without naming a term of it."""
     found = Asked("unsure", "statement")
     for clause in _CLAUSE.split(text):
         if not clause or not _LETTERS.search(clause):
@@ -101,12 +101,12 @@ def wants(text: str) -> Asked:
 
 
 def talks_to_the_judge(text: str) -> bool:
-    """Whether a question holds words by which a model is told what to say."""
+    """Tell whether a question holds words by which a model is told what to say."""
     return _words("to_the_judge").search(text) is not None
 
 
 def _clause(clause: str) -> Asked:
-    """The first rule that applies to a clause with a term in it."""
+    """Return the first rule that applies to a clause with a term in it."""
     rest = _words("filler").sub(" ", clause)
     if not [word for word in _LETTERS.findall(rest) if word not in PARTICLES and word != "s"]:
         return Asked("block", "standalone")
@@ -136,7 +136,7 @@ def _clause(clause: str) -> Asked:
 
 
 def _explains(clause: str) -> bool:
-    """Whether a clause without a term asks how something is done, or what a word means."""
+    """Tell whether a clause without a term asks how something is done, or what a word means."""
     kinds = (_words("method"), _words("procedure"), _words("means"), _MEAN, _A_WORD)
     return any(kind.search(clause) for kind in kinds)
 
@@ -146,19 +146,19 @@ def _inquires(clause: str) -> bool:
 
 
 def _defines(clause: str) -> bool:
-    """Whether a word's meaning is asked for, and not what it stands for here."""
+    """Tell whether a word's meaning is asked for, and not what it stands for here."""
     if _words("means").search(clause) or _MEAN.search(clause):
         return True
     return _WHAT_IS_A.search(" ".join(clause.split())) is not None
 
 
 def _relates(clause: str, word: re.Match[str]) -> bool:
-    """Whether it is no question but a clause about the term: the person who likes tea."""
+    """Tell whether it is no question but a clause about the term: the person who likes tea."""
     return word.group() in _RELATIVE and clause[: word.start()].rstrip().endswith(MARK)
 
 
 def _is_method(clause: str, direct: re.Match[str]) -> bool:
-    """Whether the word of inquiry is part of a phrase of method: who do I contact."""
+    """Tell whether the word of inquiry is part of a phrase of method: who do I contact."""
     return any(
         m.start() <= direct.start() and direct.end() <= m.end()
         for m in _words("method").finditer(clause)
@@ -185,12 +185,12 @@ def _obtains(clause: str) -> bool:
 
 
 def _is_possessed(clause: str) -> bool:
-    """Whether the term is somebody's: a possessive, an "of", or two terms in a row."""
+    """Tell whether the term is somebody's: a possessive, an "of", or two terms in a row."""
     return _OWNED.search(clause) is not None or _before_term("owner", clause)
 
 
 def _is_askers_own(clause: str) -> bool:
-    """Whether the term is the asker's own: my salary, but not my boss's salary."""
+    """Tell whether the term is the asker's own: my salary, but not my boss's salary."""
     return _before_term("own", clause) and not _SOMEBODYS.search(clause)
 
 
@@ -200,7 +200,7 @@ def _before_term(kind: str, clause: str) -> bool:
 
 
 def _inquiry_reaches_term(clause: str, word: re.Match[str]) -> bool:
-    """Whether the inquiry is for the term, and not for something that it only goes with."""
+    """Tell whether the inquiry is for the term, and not for something that it only goes with."""
     marks = [match.start() for match in re.finditer(MARK, clause)]
     if _UNSPACED.search(clause):
         return any(

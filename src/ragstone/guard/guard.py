@@ -28,7 +28,7 @@ from ragstone.ports import Adapters, Completer, Topics
 MAX_TOKENS = 600
 """Room for a model that thinks aloud before its answer."""
 
-MOST_CHARS = 4000
+MAX_CHARS = 4000
 
 _WORD = re.compile(r"\b(block|allow)(?:ed)?\b", re.IGNORECASE)
 
@@ -54,7 +54,7 @@ async def verify(
 
 
 def verdict(said: str) -> bool | None:
-    """Whether a reply blocks; None for nonsense.
+    """Tell whether a reply blocks; None for nonsense.
 
     The last JSON object with a step counts; without one, the word block or allow if only one of
     them is there.
@@ -71,14 +71,14 @@ def verdict(said: str) -> bool | None:
 
 
 def _abridge(question: str) -> str:
-    """The first and last part of a long question: the request is in one of them."""
-    if len(question) <= MOST_CHARS:
+    """Return the first and last part of a long question: the request is in one of them."""
+    if len(question) <= MAX_CHARS:
         return question
-    half = MOST_CHARS // 2
+    half = MAX_CHARS // 2
     return f"{question[:half]} ... {question[-half:]}"
 
 
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 """Topics that the model is told of."""
 
 
@@ -138,7 +138,7 @@ async def decide_text(
 def _findings(
     form: str, named: Sequence[TopicMatch], alike: Sequence[TopicMatch], rules: Asked
 ) -> _Findings | None:
-    """The rules applied to topics whose words are there, else to those whose meaning is."""
+    """Return the rules applied to topics whose words are there, else to those whose meaning is."""
     if named and rules.verdict == "near":
         ids = {match.topic.id for match in named}
         close = any(match.topic.id in ids for match in alike)
@@ -162,14 +162,14 @@ def _rule_decision(findings: _Findings) -> GuardDecision:
 async def _model_decision(
     judge: TopicJudge, text: str, form: str, findings: _Findings
 ) -> tuple[GuardDecision, Usage]:
-    """The model's word; the rules' where it has none, unless they have none either.
+    """Return the model's word; the rules' where it has none, unless they have none either.
 
     A question that tells the model what to say cannot be let through by it.
     """
     matches = [*findings.named, *findings.alike]
     shown = list({match.topic.id: match for match in reversed(matches)}.values())[::-1]
     try:
-        verified = await verify(judge.model, judge.rules, text, shown[:MOST_SHOWN])
+        verified = await verify(judge.model, judge.rules, text, shown[:MAX_SHOWN])
     except ModelUnavailable:
         verified = Verified(None, Usage())
     rules = _rule_decision(findings)
@@ -226,7 +226,7 @@ class Guard(Stage):
     async def decide(
         self, texts: list[str], tenant: str, adapters: Adapters
     ) -> tuple[GuardDecision, Usage]:
-        """Whether any of `texts` is forbidden, by the first that is; they are checked at once.
+        """Tell whether any of `texts` is forbidden, by the first that is; they are checked at once.
 
         Raises GuardUnavailable if one of them cannot be checked and no other one is forbidden.
         """

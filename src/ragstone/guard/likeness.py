@@ -14,7 +14,7 @@ of the questions on a topic reach .80 (.77 and .945)."""
 _SAME = 0.8
 """How far the same words in another form are from nearly equal texts to equal ones."""
 
-_MOST = 0.999
+_MAX_LIKENESS = 0.999
 
 
 def likeness(cosines: NDArray[np.float32], scale: tuple[float, float]) -> NDArray[np.float32]:
@@ -23,7 +23,7 @@ def likeness(cosines: NDArray[np.float32], scale: tuple[float, float]) -> NDArra
     .95 is nearly the same words, .80 the same thing in other words, .50 the same subject, and .30
     is worth a second look.
     """
-    low, high = scale[0], min(scale[1], _MOST)
+    low, high = scale[0], min(scale[1], _MAX_LIKENESS)
     places = [low + share * (high - low) for share in _SIMILARITY]
     scores = np.interp(cosines, [*places, high + _SAME * (1 - high), 1.0], _SCORE)
     return np.asarray(scores, np.float32)

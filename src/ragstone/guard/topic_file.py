@@ -13,9 +13,9 @@ from ragstone.core.records import Topic
 from ragstone.language.phrases import key
 from ragstone.language.unicode import replace_surrogates
 
-MOST_CHARS = 200
-MOST_EXAMPLE_CHARS = 500
-MOST_TEXTS = 100
+MAX_CHARS = 200
+MAX_EXAMPLE_CHARS = 500
+MAX_TEXTS = 100
 
 COLUMNS = ("term", "synonyms", "examples", "language", "note")
 _ROOM = UUID("6f0c2a53-7d0e-4c1e-9a2e-3b0a2f6d9c11")
@@ -39,27 +39,27 @@ def topic(
     if not key(term):
         raise InvalidTopic(f"The term {term!r} has no letter or digit. Give a word or phrase.")
     for text, most, what in (
-        (term, MOST_CHARS, "term"),
-        *((item, MOST_CHARS, "synonym") for item in listed),
-        *((question, MOST_EXAMPLE_CHARS, "example") for question in questions),
+        (term, MAX_CHARS, "term"),
+        *((item, MAX_CHARS, "synonym") for item in listed),
+        *((question, MAX_EXAMPLE_CHARS, "example") for question in questions),
         (language, 20, "language"),
-        (note, MOST_EXAMPLE_CHARS, "note"),
+        (note, MAX_EXAMPLE_CHARS, "note"),
     ):
         if len(text) > most:
             raise InvalidTopic(
                 f"The {what} {text[:40]!r}... has {len(text):,} characters; at most {most} go."
             )
-    if len(listed) + len(questions) > MOST_TEXTS:
+    if len(listed) + len(questions) > MAX_TEXTS:
         raise InvalidTopic(
-            f"The topic {term!r} has more than {MOST_TEXTS} synonyms and examples. Use two topics."
+            f"The topic {term!r} has more than {MAX_TEXTS} synonyms and examples. Use two topics."
         )
     name = str(uuid5(_ROOM, f"{tenant}\n{key(term)}"))
     return Topic(name, tenant, term, listed, questions, _clean(language), _clean(note))
 
 
 def read_csv(text: str, tenant: str) -> list[Topic]:
-    """The topics of a CSV file with a heading: term, and optionally synonyms and examples (each
-    separated by semicolons), language and note.
+    """Return the topics of a CSV file with a heading: term, and optionally synonyms and examples
+    (each separated by semicolons), language and note.
 
     Raises InvalidTopic, with the line, for the first thing that is wrong.
     """
@@ -81,7 +81,7 @@ def read_csv(text: str, tenant: str) -> list[Topic]:
 
 
 def read_file(path: Path) -> str:
-    """A CSV file's text; raises InvalidTopic if it cannot be read or is not UTF-8."""
+    """Return a CSV file's text; raises InvalidTopic if it cannot be read or is not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -91,12 +91,12 @@ def read_file(path: Path) -> str:
 
 
 def example_list() -> str:
-    """The list that comes with Ragstone, as CSV."""
+    """Return the list that comes with Ragstone, as CSV."""
     return files("ragstone.guard").joinpath("data/example-topics.csv").read_text(encoding="utf-8")
 
 
 def write_csv(topics: Sequence[Topic]) -> str:
-    """The inverse of `read_csv`."""
+    """Return the inverse of `read_csv`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -142,7 +142,7 @@ def _split_cell(cell: str) -> list[str]:
 
 
 def _unlike(texts: Sequence[str], taken: set[str]) -> tuple[str, ...]:
-    """The texts with a word in them, each once, whatever its spelling."""
+    """Return the texts with a word in them, each once, whatever its spelling."""
     kept: list[str] = []
     for text in map(_clean, texts):
         form = key(text)

@@ -28,7 +28,7 @@ BATCH = 16
 """Texts embedded at a time, so that questions come in between."""
 
 LONG = 200
-MOST_PIECES = 16
+MAX_PIECES = 16
 """A text longer than LONG characters is also compared sentence by sentence, the first and the last
 of them: a topic in a long text has little weight in its vector."""
 
@@ -57,8 +57,8 @@ class TopicMatrix:
     def of(
         cls, chosen: Sequence[tuple[int, Topic]], kept: Mapping[str, bytes], embedder: Embedder
     ) -> "TopicMatrix":
-        """The matrix of topics with their places in the list, from what `pack_vectors` made of
-        them."""
+        """Return the matrix of topics with their places in the list, from what `pack_vectors` made
+        of them."""
         rows = b"".join(kept[topic.id] for _, topic in chosen)
         vectors = np.frombuffer(rows, "<f4").reshape(-1, embedder.dimensions)
         sizes = [len(topic_texts(topic)) for _, topic in chosen]
@@ -72,7 +72,7 @@ class TopicMatrix:
         return await asyncio.to_thread(self._scores, asked, least)
 
     def _scores(self, asked: Vectors, least: float) -> list[tuple[int, float]]:
-        """Their places, and their best score over their texts and the question's pieces."""
+        """Return their places, and their best score over their texts and the question's pieces."""
         # One by one: the product with a vector is half again as fast as with a matrix of one.
         cosines = np.max([self.vectors @ piece for piece in asked], axis=0)
         scores = likeness(np.maximum.reduceat(cosines, self.starts), self.embedder.cosines)
@@ -82,7 +82,7 @@ class TopicMatrix:
 
 
 async def pack_vectors(topics: Sequence[Topic], embedder: Embedder) -> dict[str, bytes]:
-    """The vectors of the texts of each topic, by its id, as they are stored."""
+    """Return the vectors of the texts of each topic, by its id, as they are stored."""
     # All are embedded as queries, because questions are compared with questions.
     texts = [text for topic in topics for text in topic_texts(topic)]
     parts = [np.zeros((0, embedder.dimensions), np.float32)]
@@ -97,12 +97,12 @@ async def pack_vectors(topics: Sequence[Topic], embedder: Embedder) -> dict[str,
 
 
 def topic_texts(topic: Topic) -> tuple[str, ...]:
-    """What a question is compared with."""
+    """Return what a question is compared with."""
     return (topic.term, *topic.synonyms, *topic.examples)
 
 
 def match_topic(topic: Topic, score: float) -> TopicMatch:
-    """What a score says of a topic."""
+    """Return what a score says of a topic."""
     kind = next(name for least, name in _TYPES if score >= least)
     return TopicMatch(topic, kind, score)
 
@@ -111,8 +111,8 @@ def _pieces(text: str) -> list[str]:
     if len(text) <= LONG:
         return [text]
     parts = [text[span.start : span.end] for span in sentences(text)]
-    half = MOST_PIECES // 2
-    chosen = parts if len(parts) <= MOST_PIECES else parts[:half] + parts[-half:]
+    half = MAX_PIECES // 2
+    chosen = parts if len(parts) <= MAX_PIECES else parts[:half] + parts[-half:]
     return [text[:PIECE_CHARS], *(part[:PIECE_CHARS] for part in chosen)]
 
 
@@ -268,7 +268,7 @@ class TopicCollection:
         return made
 
     def _is_topic_embedder(self, topic: Topic, embedder: Embedder) -> bool:
-        """Whether this is the model for the topic's script: the one for English for Latin."""
+        """Tell whether this is the model for the topic's script: the one for English for Latin."""
         latin = all(ord(char) < _BEYOND_LATIN for char in topic.term)
         best = self._embedders.choose(_ENGLISH if latin else _OTHER)
         return best.fingerprint == embedder.fingerprint
@@ -285,7 +285,7 @@ class TopicCollection:
         return [match_topic(known.topics[place], score) for place, score in best]
 
     async def _matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:
-        """The matrix for an embedder, made once; who waits for it may leave."""
+        """Return the matrix for an embedder, made once; who waits for it may leave."""
         task = known.matrices.get(embedder.fingerprint)
         if task is None or has_failed(task):
             task = asyncio.create_task(self._build_matrix(known, embedder))

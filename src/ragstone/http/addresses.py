@@ -13,12 +13,12 @@ QUOTED_WORDS = 8
 
 
 def base_address(request: Request, settings: ServerSettings) -> str:
-    """The server's own address as its clients know it, without a slash at the end."""
+    """Return the server's own address as its clients know it, without a slash at the end."""
     return settings.public_address or str(request.base_url).rstrip("/")
 
 
 def source_addresses(sources: Sequence[Source], collection: str, base: str) -> list[str]:
-    """The address of each source, no two of them equal: some clients take the n-th different
+    """Return the address of each source, no two of them equal: some clients take the n-th different
     address for source n. A document of the web has its own, at the page or words that are cited;
     every other one opens in the web app, at the sentence that is cited."""
     found: list[str] = []

@@ -52,12 +52,7 @@ class Authenticate:
     route takes WebSockets, so none is opened.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        gate: Gate,
-        open_to_all: Collection[str],
-    ) -> None:
+    def __init__(self, app: ASGIApp, gate: Gate, open_to_all: Collection[str]) -> None:
         self._app = app
         self._gate = gate
         self._open = open_to_all
@@ -98,8 +93,8 @@ class Authenticate:
 
 
 def _endpoint(scope: Scope) -> object:
-    """The function of the route at an address. Looked for only where no credential counts: all
-    routes are tried, as they are again for the answer."""
+    """Return the function of the route at an address. Looked for only where no credential counts:
+    all routes are tried, as they are again for the answer."""
     return getattr(find_route(scope), "endpoint", None)
 
 
@@ -134,12 +129,12 @@ class RateLimit:
 
 
 def _command(scope: Scope) -> bool:
-    """Whether this is a command of the operator, which takes as long as it takes."""
+    """Tell whether this is a command of the operator, which takes as long as it takes."""
     return bool(scope["path"].startswith(WITHOUT_DEADLINE)) and ASKING.get().operator
 
 
 def _rate_headers(allowance: Allowance) -> dict[str, str]:
-    """The allowance as header fields of the IETF draft on rate limits."""
+    """Return the allowance as header fields of the IETF draft on rate limits."""
     return {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(allowance.remaining),

@@ -11,22 +11,22 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, login, ops, passwords, sign_in, web, widget
-from ragstone.http.admin import (
-    collections,
-    conversations,
-    jobs,
-    keys,
-    operations,
-    topics,
-)
+from ragstone.http import docs, local, ops, sign_in, web, widget
+from ragstone.http.admin import collections, conversations, jobs, keys, operations, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.below import BelowPath, root_path
-from ragstone.http.correlate import REQUEST_ID, Correlate
 from ragstone.http.dialects import MIDDLEWARE, DialectParts, dialects
 from ragstone.http.identity import refuse_guests
-from ragstone.http.middleware import BodyLimit, Head, Observe, OnlyFromHere, Unforeseen
+from ragstone.http.middleware import (
+    REQUEST_ID,
+    BodyLimit,
+    Correlate,
+    Head,
+    Observe,
+    OnlyFromHere,
+    Unforeseen,
+)
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
 from ragstone.http.security_headers import SecurityHeaders
@@ -47,8 +47,8 @@ def create_app(
     interceptor: Interceptor | None = None,
     local_token: str | None = None,
 ) -> FastAPI:
-    """The application. It owns neither `service` nor the interceptor that stands round it, whose
-    figures are at /metrics and whose rates count requests too: who made them closes them.
+    """Return the application. It owns neither `service` nor the interceptor that stands round it,
+    whose figures are at /metrics and whose rates count requests too: who made them closes them.
 
     `token` is the operator's, and opens the routes below /local. `local_token` is asked for as long
     as no credentials are set; None lets everyone be the local user then. Raises ConfigError for
@@ -93,9 +93,9 @@ def create_app(
         jobs.router(service),
         ops.router(service, metrics, token, settings, gate),
         docs.router(app, settings.server),
-        login.router(gate),
+        sign_in.login_router(gate),
         sign_in.router(provider, service.people, rates, settings),
-        passwords.router(service.people, gate, rates, settings),
+        sign_in.password_router(service.people, gate, rates, settings),
         web.router(pages),
         widget.router(service, rates, settings.limits.requests_per_minute),
         # The last ones, so that no package takes an address of ours.

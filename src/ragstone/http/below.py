@@ -72,7 +72,7 @@ class BelowPath:
         await self._app(scope, receive, send_wrapper)
 
     def _forwarded_prefix(self, scope: Scope) -> str:
-        """What a trusted proxy says, if it is a plain path."""
+        """Return what a trusted proxy says, if it is a plain path."""
         headers, peer = Headers(scope=scope), scope.get("client")
         given = headers.getlist(HEADER)
         if len(given) != 1 or self._proxy is None or not re.fullmatch(ROOT_PATH, given[0]):

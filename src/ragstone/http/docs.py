@@ -62,7 +62,7 @@ def router(app: FastAPI, settings: ServerSettings) -> APIRouter:
 
 
 def page(schema: Mapping[str, Any]) -> str:
-    """The operations of an OpenAPI document as HTML."""
+    """Return the operations of an OpenAPI document as HTML."""
     groups: dict[str, list[str]] = {}
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
@@ -99,17 +99,13 @@ def _operation(
     table = f"<table>{head}{''.join(fields)}</table>" if fields else ""
     call = f'<span class="method">{method.upper()}</span> <code>{html.escape(path)}</code>'
     form = _form(method, path, operation, content.get("schema", {}), schema)
-    gist = html.escape(_first_sentence(operation.get("description", "")))
+    gist = html.escape(re.split(r"(?<=\.)\s|\n\n", operation.get("description", ""), maxsplit=1)[0])
     row = f"<summary>{call} <small>{gist}</small></summary>"
     return f"<details>{row}<p>{text}</p>{table}{form}</details>"
 
 
 def _anchor(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower())
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=\.)\s|\n\n", text, maxsplit=1)[0]
 
 
 def _form(
@@ -119,7 +115,7 @@ def _form(
     body: Mapping[str, Any],
     schema: Mapping[str, Any],
 ) -> str:
-    """What tries the operation; nothing where it takes files, which a program sends."""
+    """Return what tries the operation; nothing where it takes files, which a program sends."""
     taken = operation.get("requestBody", {}).get("content", {})
     if taken and "application/json" not in taken:
         return ""
@@ -138,7 +134,7 @@ def _form(
 
 
 def _example(schema: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
-    """The body's own example, else one with the fields that it needs."""
+    """Return the body's own example, else one with the fields that it needs."""
     if "example" in body:
         return body["example"]
     empty: Mapping[str, Any] = {"string": "", "array": [], "object": {}, "boolean": False}

@@ -16,7 +16,7 @@ from ragstone.core.turn import Principal
 
 
 def request_caller(request: Request) -> Caller:
-    """Who sends this request, as `guards.Authenticate` found out.
+    """Return who sends this request, as `guards.Authenticate` found out.
 
     Raises Unauthorized where it did not: a route that nothing stands before answers nobody.
     """
@@ -29,7 +29,7 @@ def request_caller(request: Request) -> Caller:
 
 
 async def current_caller(request: Request) -> Caller:
-    """The same, for routes to depend on."""
+    """Return the same, for routes to depend on."""
     return request_caller(request)
 
 
@@ -41,7 +41,7 @@ Who = Annotated[Caller, Depends(current_caller)]
 
 
 def at_least(role: Role) -> Callable[[Caller], Awaitable[None]]:
-    """What lets a request pass only if its caller has `role`."""
+    """Return what lets a request pass only if its caller has `role`."""
 
     async def check(caller: Who) -> None:
         check_role(caller, role)
@@ -62,7 +62,7 @@ def open_to_all(endpoint: F) -> F:
 
 
 def is_open_to_all(endpoint: object) -> bool:
-    """Whether the route of this function is `open_to_all`."""
+    """Tell whether the route of this function is `open_to_all`."""
     return hasattr(endpoint, _OPEN)
 
 
@@ -77,7 +77,7 @@ def for_visitors(tenant: str | None) -> Callable[[F], F]:
 
 
 def visited_tenant(endpoint: object) -> str | None:
-    """The tenant whose visitors may use the route of this function."""
+    """Return the tenant whose visitors may use the route of this function."""
     tenant: str | None = getattr(endpoint, _VISITORS, None)
     return tenant
 
@@ -102,7 +102,7 @@ def check_role(caller: Caller, role: Role) -> None:
 
 
 def narrow_principal(caller: Caller, collection: str, tenant: str | None = None) -> Principal:
-    """Who asks, within what the credential reaches: a parameter never widens it.
+    """Return who asks, within what the credential reaches: a parameter never widens it.
 
     Only the local user, where there are no credentials, may speak for any tenant. Raises Forbidden
     for another tenant, UnknownCollection for a collection out of reach, as if it did not exist.
@@ -117,7 +117,7 @@ def narrow_principal(caller: Caller, collection: str, tenant: str | None = None)
 
 
 def request_tenant(caller: Caller, tenant: str | None) -> str:
-    """The tenant that a request is about: the caller's, or any that the operator names.
+    """Return the tenant that a request is about: the caller's, or any that the operator names.
 
     Raises Forbidden for another one's.
     """

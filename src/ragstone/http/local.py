@@ -115,7 +115,7 @@ async def _is_permitted(caller: Caller, operation: Operation) -> bool:
 
 
 def _caller_json(caller: Caller) -> dict[str, Any]:
-    """Who a caller is, to itself."""
+    """Return who a caller is, to itself."""
     return {"role": caller.role, "key": caller.key, "principal": wire.dump(caller.principal)}
 
 
@@ -130,7 +130,7 @@ def _version_mismatch(version: str) -> str:
 
 
 def _read(request: Request, body: bytes) -> Any:
-    """The JSON of a request, without numbers that nothing can hold; raises InputError."""
+    """Return the JSON of a request, without numbers that nothing can hold; raises InputError."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise InputError("The request needs a JSON object as its body, sent as application/json.")
     try:

@@ -7,17 +7,20 @@ import re
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragstone.access.gate import Gate
+from ragstone.core.correlation import CURRENT, correlation
 from ragstone.core.errors import Forbidden, RagstoneError, Unauthorized
 from ragstone.http.identity import Who, check_role
 from ragstone.http.responses import CLIENT_LEFT, respond_to_error, respond_to_status
 from ragstone.telemetry.metrics import Metrics
+from ragstone.telemetry.spans import Telemetry
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +30,7 @@ can finish sending and sees the answer instead of a broken connection."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine itself."""
+    """Tell whether a host name or address is this machine itself."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -133,11 +136,7 @@ class OnlyFromHere:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        gate: Gate,
-        hosts: Sequence[str] = (),
-        origins: Sequence[str] = (),
+        self, app: ASGIApp, gate: Gate, hosts: Sequence[str] = (), origins: Sequence[str] = ()
     ) -> None:
         self._app = app
         self._gate = gate
@@ -226,7 +225,7 @@ class BodyLimit:
 
 
 def is_upload(headers: Headers) -> bool:
-    """Whether a request's body holds files."""
+    """Tell whether a request's body holds files."""
     return headers.get("content-type", "").lower().startswith("multipart/")
 
 
@@ -296,3 +295,65 @@ async def operator_only(caller: Who) -> None:
 
 
 _TOKEN = "This address needs the token that 'ragstone token' prints."  # noqa: S105
+
+
+log = logging.getLogger("ragstone.requests")
+
+REQUEST_ID = "x-request-id"
+QUIET = ("/health", "/ready", "/metrics")
+"""What is asked every few seconds by machines."""
+
+
+class Correlate:
+    """Reads or makes the request's id and trace, and answers with the id.
+
+    The outermost of what stands before the routes, so that everything below it is found under the
+    same names.
+    """
+
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
+        self._app = app
+        self._telemetry = telemetry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        names = correlation(headers.get(REQUEST_ID, ""), headers.get("traceparent", ""))
+        status, started = 0, time.perf_counter()
+
+        async def send_wrapper(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[REQUEST_ID] = names.request
+            await send(message)
+
+        token = CURRENT.set(names)
+        try:
+            if scope["path"] in QUIET:
+                await self._app(scope, receive, send_wrapper)
+                return
+            with self._telemetry.request(scope["method"], scope["path"]) as span:
+                await self._app(scope, receive, send_wrapper)
+                if span is not None:
+                    span.set_attribute("http.response.status_code", status)
+        finally:
+            self._line(scope, status, time.perf_counter() - started)
+            CURRENT.reset(token)
+
+    def _line(self, scope: Scope, status: int, seconds: float) -> None:
+        """Log the request and its credential, without the question."""
+        if scope["path"] in QUIET:
+            return
+        caller: Any = scope.get("state", {}).get("caller")
+        route = getattr(scope.get("route"), "path", "unmatched")
+        said = {
+            "method": scope["method"],
+            "route": route,
+            "status": status,
+            "ms": round(1000 * seconds, 1),
+            "key": caller.key if caller else "",
+        }
+        log.info("%s %s %d in %.1f ms", said["method"], route, status, said["ms"], extra=said)

@@ -68,13 +68,10 @@ _SHAPES = ((f"{OPENAI_PREFIX}/", "OpenAiError"), ("/v2/", "ChatCoreError"))
 
 
 def document_responses(
-    *content: str,
-    error: str | None = None,
-    status: int = 200,
-    shape: type[BaseModel] | None = None,
+    *content: str, error: str | None = None, status: int = 200, shape: type[BaseModel] | None = None
 ) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route: the types of its content, what its JSON is, and the name of its
-    errors' schema where that is not the usual one."""
+    """Return the `responses` of a route: the types of its content, what its JSON is, and the name
+    of its errors' schema where that is not the usual one."""
     described: dict[int | str, dict[str, Any]] = {
         status: {"description": "What was asked for", "content": {item: {} for item in content}}
     }

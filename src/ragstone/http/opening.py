@@ -13,13 +13,11 @@ _BEGINS = (Sources, Token, Thinking, Done, Failed)
 
 
 async def hold_opening(
-    events: AsyncGenerator[Event, None],
-    seconds: float = SECONDS,
-    in_stream: Collection[str] = (),
+    events: AsyncGenerator[Event, None], seconds: float = SECONDS, in_stream: Collection[str] = ()
 ) -> AsyncGenerator[Event, None]:
-    """The same events, the first ones held until an answer begins, `seconds` have passed or all is
-    over. What the question fails with by then is raised instead of being an event, but for errors
-    of the codes `in_stream`."""
+    """Yield the same events, the first ones held until an answer begins, `seconds` have passed or
+    all is over. What the question fails with by then is raised instead of being an event, but for
+    errors of the codes `in_stream`."""
     async with aclosing(events) as source:
         held, pending = await _first_events(source, seconds)
         last = held[-1] if held else None
@@ -43,7 +41,7 @@ _Pending = asyncio.Task[Event | None]
 async def _first_events(
     source: AsyncGenerator[Event, None], seconds: float
 ) -> tuple[list[Event], _Pending | None]:
-    """The first events, and the pending next one."""
+    """Return the first events, and the pending next one."""
     held, loop = list[Event](), asyncio.get_running_loop()
     end = loop.time() + seconds
     pending: _Pending = asyncio.ensure_future(_next_event(source))

@@ -78,7 +78,7 @@ async def _look(service: Service, metrics: Metrics) -> None:
 
 
 def _is_alone(request: Request, settings: ServerSettings) -> bool:
-    """Whether nobody but this machine reaches the server, and it made this request itself. The
+    """Tell whether nobody but this machine reaches the server, and it made this request itself. The
     figures name no tenant and no user; a token that is set is asked for here too."""
     peer = request.client.host if request.client else ""
     return (
@@ -103,7 +103,7 @@ def _check_figures_token(request: Request, caller: Caller, settings: ServerSetti
 
 
 async def checks(service: Service) -> tuple[dict[str, str], bool]:
-    """What index, state and models say, and whether all of them answer."""
+    """Return what index, state and models say, and whether all of them answer."""
     try:
         async with asyncio.timeout(READY_SECONDS):
             found = await service.ready()

@@ -36,8 +36,8 @@ async def permit(caller: Caller, operation: Operation) -> None:
 
 
 def restrict_result(caller: Caller, value: Any) -> Any:
-    """The result without items out of the caller's reach, and without the names of the server's
-    files."""
+    """Return the result without items out of the caller's reach, and without the names of the
+    server's files."""
     if caller.operator:
         return value
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
@@ -51,7 +51,7 @@ def restrict_result(caller: Caller, value: Any) -> Any:
 
 
 def is_reachable(caller: Caller, value: Any) -> bool:
-    """Whether the collection of a result is one that the caller reaches."""
+    """Tell whether the collection of a result is one that the caller reaches."""
     about = getattr(value, "collection", None) or getattr(value, "notes", None)
     while about is not None and not isinstance(about, str):
         about = getattr(about, "name", None) or getattr(about, "collection", None)
@@ -67,8 +67,8 @@ class Permitted:
         self._uploads = uploads
 
     async def arguments(self, service: Service, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as the caller may give them: tenant and principals are its own, whatever
-        was said. Raises Forbidden, UnknownCollection, UnknownJob, InputError."""
+        """Return the arguments as the caller may give them: tenant and principals are its own,
+        whatever was said. Raises Forbidden, UnknownCollection, UnknownJob, InputError."""
         if self._caller.operator:
             return {name: self._with_uploads(value) for name, value in given.items()}
         bound = self._operation.signature.bind(**given)
@@ -93,7 +93,7 @@ class Permitted:
         return self._field(name, value)
 
     def _field(self, name: str, value: Any) -> Any:
-        """The value of an argument, or of a field inside one."""
+        """Return the value of an argument, or of a field inside one."""
         if name == "tenant":
             return self._caller.principal.tenant
         if name == "user":
@@ -130,12 +130,12 @@ class Permitted:
         return replace(value, **own)
 
     def _with_uploads(self, value: Any) -> Any:
-        """What the operator ingests: files of the server by their path, or uploads by their name,
-        by which it has sent them."""
+        """Return what the operator ingests: files of the server by their path, or uploads by their
+        name, by which it has sent them."""
         if not isinstance(value, IngestRequest):
             return value
         handed = tuple(
-            replace(item, file=self._uploads.found(self._caller, item.file) or item.file)
+            replace(item, file=self._uploads.find_path(self._caller, item.file) or item.file)
             for item in value.handed
         )
         return replace(value, handed=handed)

@@ -83,13 +83,13 @@ def well_formed(text: str) -> str:
 
 
 def format_fault(place: str, fault: Mapping[str, Any]) -> str:
-    """A sentence of what pydantic found at a place of the request, or in the whole of it."""
+    """Return a sentence of what pydantic found at a place of the request, or in the whole of it."""
     said = describe_fault(fault)
     return f"{place}: {said}." if place else f"{said}."
 
 
 def find_route(scope: Scope) -> BaseRoute | None:
-    """The route at an address, for whatever method; None where there is nothing."""
+    """Return the route at an address, for whatever method; None where there is nothing."""
     routes: Sequence[BaseRoute] = scope["app"].routes
     while found := [route for route in routes if route.matches(scope)[0] is not Match.NONE]:
         # FastAPI keeps an included router as one of the routes.
@@ -101,14 +101,15 @@ def find_route(scope: Scope) -> BaseRoute | None:
 
 
 def _find_route_class(scope: Scope) -> type | None:
-    """The class of the routes whose router has the longest prefix of an address; None without."""
+    """Return the class of the routes whose router has the longest prefix of an address; None
+    without."""
     routers = [getattr(route, "original_router", None) for route in scope["app"].routes]
     near = [r for r in routers if r and r.prefix and scope["path"].startswith(f"{r.prefix}/")]
     return max(near, key=lambda router: len(router.prefix)).route_class if near else None
 
 
 def respond_to_error(scope: Scope, error: RagstoneError) -> Response:
-    """The response that an error ends a request with, outside of the routes too."""
+    """Return the response that an error ends a request with, outside of the routes too."""
     refusal = Refusal(
         error.status, error.message, error.code, error.retry, headers=_headers(error), error=error
     )
@@ -116,20 +117,21 @@ def respond_to_error(scope: Scope, error: RagstoneError) -> Response:
 
 
 def respond_to_status(scope: Scope, status: int, message: str, retry: bool = False) -> Response:
-    """The same for what is not an error of ours."""
+    """Return the same for what is not an error of ours."""
     return respond_to_refusal(scope, Refusal(status, message, _CODES.get(status, "error"), retry))
 
 
 def respond_to_refusal(scope: Scope, refusal: Refusal) -> Response:
-    """The refusal in the shape of the route's own dialect, if its routes have `format_refusal`;
-    else as `format_refusal` here. Where there is no route, those beside it tell."""
+    """Return the refusal in the shape of the route's own dialect, if its routes have
+    `format_refusal`; else as `format_refusal` here. Where there is no route, those beside it
+    tell."""
     route = scope.get("route") or find_route(scope) or _find_route_class(scope)
     own = getattr(route, "format_refusal", None)
     return cast(Response, own(refusal)) if own else format_refusal(scope["path"], refusal)
 
 
 def format_refusal(path: str, refusal: Refusal) -> Json:
-    """The refusal in OpenAI's shape below /v1, in ours elsewhere."""
+    """Return the refusal in OpenAI's shape below /v1, in ours elsewhere."""
     if path != OPENAI_PREFIX and not path.startswith(OPENAI_PREFIX + "/"):
         return Json({"error": refusal.body}, refusal.status, refusal.headers)
     # The official client retries every 409 and 5xx unless this header says that it is no use.
@@ -141,7 +143,7 @@ def format_refusal(path: str, refusal: Refusal) -> Json:
 def openai_error(
     status: int, message: str, code: str, param: str | None = None
 ) -> dict[str, dict[str, str | None]]:
-    """The body of an error as OpenAI's API has it."""
+    """Return the body of an error as OpenAI's API has it."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
@@ -210,7 +212,7 @@ def _headers(error: RagstoneError) -> dict[str, str]:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """The methods of every route at this address; Starlette names those of the first one."""
+    """Return the methods of every route at this address; Starlette names those of the first one."""
     return [
         method
         for method in _METHODS
@@ -228,7 +230,7 @@ async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -
 
 
 async def json_unless_left(request: Request, body: Coroutine[Any, Any, Any]) -> Response:
-    """The same for an answer that is a body in JSON."""
+    """Return the same for an answer that is a body in JSON."""
 
     async def answer() -> Response:
         return Json(await body)

@@ -27,10 +27,7 @@ class SecurityHeaders:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        policies: Mapping[str, str],
-        shared: Collection[str] = (),
+        self, app: ASGIApp, policies: Mapping[str, str], shared: Collection[str] = ()
     ) -> None:
         self._app = app
         self._policies = policies
@@ -63,7 +60,7 @@ class SecurityHeaders:
 
 
 def _is_tls(scope: Scope) -> bool:
-    """Whether the client came by HTTPS, here or at a proxy that says so.
+    """Tell whether the client came by HTTPS, here or at a proxy that says so.
 
     Who lies about it changes only what their own browser remembers.
     """

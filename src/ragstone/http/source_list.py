@@ -10,13 +10,13 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>|])")
 
 
 def source_list(sources: Sequence[Source], addresses: Sequence[str]) -> str:
-    """A line of Markdown for each source, behind an empty one; nothing without sources."""
+    """Return a line of Markdown for each source, behind an empty one; nothing without sources."""
     lines = [_line(source, url) for source, url in zip(sources, addresses, strict=True)]
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def without_source_list(text: str) -> str:
-    """An answer as it was before its sources were listed: clients send it back whole."""
+    """Return an answer as it was before its sources were listed: clients send it back whole."""
     said, _, end = text.rstrip("\n").rpartition("\n\n")
     lines = end.split("\n")
     listed = all(_LINE.match(line) and line.endswith(")") for line in lines)

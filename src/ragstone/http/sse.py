@@ -34,7 +34,7 @@ _HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
 
 def encode(data: Any, name: str | None = None) -> bytes:
-    """One event with JSON data.
+    """Return one event with JSON data.
 
     The JSON is pure ASCII: clients that split lines as Unicode does would break at U+2028.
     """

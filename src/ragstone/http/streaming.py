@@ -17,17 +17,12 @@ class Transcript(Protocol):
     """Turns the events of one answer into the objects that a dialect sends."""
 
     def encode(self, event: Event) -> list[dict[str, Any]]:
-        """What this event means to the client, in order; often nothing."""
+        """Return what this event means to the client, in order; often nothing."""
         ...
 
     def encode_failure(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
-        """How a stream that has begun says that it cannot go on, and what it has `used`."""
-        return {
-            "type": "error",
-            "content": error.message,
-            "code": error.code,
-            "retry": error.retry,
-        }
+        """Tell how a stream that has begun says that it cannot go on, and what it has `used`."""
+        return {"type": "error", "content": error.message, "code": error.code, "retry": error.retry}
 
 
 async def stream_answer(
@@ -37,8 +32,8 @@ async def stream_answer(
     end_of_failed: bytes = b"",
     named: bool = False,
 ) -> sse.Events:
-    """The answer as server-sent events, then `end`. With `named` each event has the name that is
-    its object's `type`."""
+    """Yield the answer as server-sent events, then `end`. With `named` each event has the name that
+    is its object's `type`."""
     used = Usage()
     try:
         async with aclosing(events) as source:
@@ -57,7 +52,7 @@ async def stream_answer(
 
 
 def token(text: str) -> list[dict[str, Any]]:
-    """The next piece of the answer, if it is not empty, as most dialects send it."""
+    """Return the next piece of the answer, if it is not empty, as most dialects send it."""
     return [{"type": "token", "content": text}] if text else []
 
 
@@ -76,8 +71,8 @@ async def finish_turn(events: AsyncGenerator[Event, None]) -> Turn:
 async def or_refusal(
     ask: Ask, events: AsyncGenerator[Event, None], no_answer: str
 ) -> AsyncGenerator[Event, None]:
-    """The same, but documents that were never given are none that hold the answer: a collection
-    that does not exist yet ends in a refusal."""
+    """Yield the same, but documents that were never given are none that hold the answer: a
+    collection that does not exist yet ends in a refusal."""
     turn = Turn(ask)
     try:
         async with aclosing(events) as source:

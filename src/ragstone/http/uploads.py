@@ -25,18 +25,18 @@ class Uploads:
         )
         return Path(kept).parent.name.partition("-")[0]
 
-    def found(self, caller: Caller, handle: str) -> str | None:
-        """Where the caller's file is, None if there is none of this handle."""
+    def find_path(self, caller: Caller, handle: str) -> str | None:
+        """Return where the caller's file is, None if there is none of this handle."""
         return self._spool.find_file(handle, _owner(caller))
 
     def drop(self, caller: Caller, handle: str) -> None:
         """Delete a file of the caller's that still waits. Blocking: use it in a thread."""
-        if (found := self.found(caller, handle)) is not None:
+        if (found := self.find_path(caller, handle)) is not None:
             self._spool.drop(found)
 
     def file(self, caller: Caller, handle: str) -> str:
-        """Where the caller's file is; raises InputError."""
-        found = self.found(caller, handle)
+        """Return where the caller's file is; raises InputError."""
+        found = self.find_path(caller, handle)
         if found is None:
             raise InputError(
                 f"There is no upload {handle[:100]!r} of yours, or no longer. "
@@ -46,7 +46,7 @@ class Uploads:
 
 
 def check_name(file: UploadFile) -> str:
-    """The name of an upload without folders; raises WrongType unless it can be read."""
+    """Return the name of an upload without folders; raises WrongType unless it can be read."""
     name = plain_name(file.filename or "")
     if not name.lower().endswith(list_endings()):
         raise WrongType(explain_unsupported(name or "A file without a name"))
@@ -54,5 +54,5 @@ def check_name(file: UploadFile) -> str:
 
 
 def _owner(caller: Caller) -> str:
-    """The folder name for the uploads of a credential."""
+    """Return the folder name for the uploads of a credential."""
     return owner_digits(caller.key, caller.principal.tenant, caller.principal.user)

@@ -106,10 +106,7 @@ def router(service: Service, rates: Rates, limit: int) -> APIRouter:
         key = await service.keys.widget(id)
         history = tuple(Message(message.role, message.text) for message in body.history)
         question = Ask(
-            body.question,
-            principal=caller.principal,
-            collection=_collection(key),
-            history=history,
+            body.question, principal=caller.principal, collection=_collection(key), history=history
         )
         return sse.EventStream(
             stream_answer(hold_opening(service.ask(question)), WidgetTranscript())
@@ -136,8 +133,8 @@ def _check(caller: Caller, id: str) -> None:
 
 
 def _collection(key: ApiKey) -> str:
-    """The collection that a widget asks: the one that its key reaches, or the usual one. Raises
-    UnknownKey for a key whose collections are gone."""
+    """Return the collection that a widget asks: the one that its key reaches, or the usual one.
+    Raises UnknownKey for a key whose collections are gone."""
     if key.collections is None:
         return "default"
     if not key.collections:

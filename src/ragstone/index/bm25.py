@@ -58,17 +58,17 @@ class Bm25Encoder:
         self._words = _tokenizer(language, K1, B)
 
     def document(self, text: str) -> edge.SparseVector:
-        """The saturated frequency of each word and number of a text that is to be found."""
+        """Return the saturated frequency of each word and number of a text that is to be found."""
         weights = {number: c * (K1 + 1) / (c + K1) for number, c in numbers(text).items()}
         return _merge_vectors(self._words.embed_document(text), weights)
 
     def query(self, text: str) -> edge.SparseVector:
-        """One for each word and number of a text to look for."""
+        """Return a weight of one for each word and number of a text to look for."""
         return _merge_vectors(self._words.embed_query(text), dict.fromkeys(numbers(text), 1.0))
 
 
 def counter(language: str) -> edge.Bm25:
-    """The words with how often they occur as weights, to be rounded.
+    """Return the words with how often they occur as weights, to be rounded.
 
     For an index that computes BM25 itself. A huge k1 leaves the frequency unsaturated: exact to
     0.01 % below 100,000 words.
@@ -77,7 +77,7 @@ def counter(language: str) -> edge.Bm25:
 
 
 def numbers(text: str) -> Counter[int]:
-    """How often each number stands in `text` without letters beside it, by its index.
+    """Tell how often each number stands in `text` without letters beside it, by its index.
 
     Digits of every script are the same number.
     """
@@ -86,12 +86,12 @@ def numbers(text: str) -> Counter[int]:
 
 
 def _index(number: str) -> int:
-    """An index in the range that Edge hashes words into."""
+    """Return an index in the range that Edge hashes words into."""
     return zlib.crc32(number.encode()) & 0x7FFFFFFF
 
 
 def _merge_vectors(words: edge.SparseVector, more: dict[int, float]) -> edge.SparseVector:
-    """One vector of both; what a number shares with a word by chance is the word's."""
+    """Return one vector of both; what a number shares with a word by chance is the word's."""
     if not more:
         return words
     # Words last: what a number shares with a word by chance is the word's.

@@ -57,8 +57,8 @@ class ConnectedIndex:
 
 
 def connect_all(settings: IndexSettings, data: Path) -> ConnectedIndex:
-    """The index at `settings.url`, or, where collections are moved there from another one, both as
-    one. Raises ConfigError."""
+    """Return the index at `settings.url`, or, where collections are moved there from another one,
+    both as one. Raises ConfigError."""
     if not settings.from_url:
         index = connect(settings, data)
         return ConnectedIndex(index, (index,))
@@ -77,12 +77,12 @@ def connect_all(settings: IndexSettings, data: Path) -> ConnectedIndex:
 
 
 def names_retriever(settings: IndexSettings) -> bool:
-    """Whether the address is that of a service that is asked instead of an index."""
+    """Tell whether the address is that of a service that is asked instead of an index."""
     return bool(_retriever(_scheme(settings)))
 
 
 def external_retriever(settings: IndexSettings) -> RetrievalServer | None:
-    """The retrieval service of the settings, if the index is one; raises ConfigError."""
+    """Return the retrieval service of the settings, if the index is one; raises ConfigError."""
     name = _retriever(_scheme(settings))
     return RETRIEVERS.make(name, settings) if name else None
 
@@ -98,8 +98,8 @@ def _retriever(scheme: str) -> str:
 
 
 def split_key(url: str) -> tuple[str, SecretStr]:
-    """An address without the key that it holds as a password, and that key. That of PostgreSQL
-    keeps it, as its client reads it there."""
+    """Return an address without the key that it holds as a password, and that key. That of
+    PostgreSQL keeps it, as its client reads it there."""
     split = urlsplit(url)
     if not split.password or split.scheme.startswith("postgres"):
         return url, SecretStr("")
@@ -178,7 +178,7 @@ class MovingIndex:
         return self._old, self._new
 
     def find_index(self, collection: Collection) -> OpenIndex:
-        """The index that the collection is in."""
+        """Return the index that the collection is in."""
         return self._new if collection.place == self.home else self._old
 
     create = _forward(ChunkIndex.create)
@@ -198,11 +198,9 @@ class MovingIndex:
     optimize = _forward(ChunkIndex.optimize)
 
     def bulk_load(self, collection: Collection) -> AbstractAsyncContextManager[None]:
-        """`ports.LoadsInBulk`."""
         return bulk_load(self.find_index(collection), collection)
 
     async def erase(self, collection: Collection, deleted: bool) -> None:
-        """`ports.Erases`."""
         await erase(self.find_index(collection), collection, deleted)
 
     async def ready(self) -> None:

@@ -73,7 +73,7 @@ class HoldsTokens(Protocol):
 
 
 def candidate_count(search: Search, limit: int) -> int:
-    """How many chunks to look for where the best `limit` are wanted."""
+    """Tell how many chunks to look for where the best `limit` are wanted."""
     return limit if search.late is None else max(CANDIDATES_PER_CHUNK * limit, MIN_CANDIDATES)
 
 
@@ -84,9 +84,9 @@ async def rerank_late(
     lists: Sequence[RankedList],
     limit: int,
 ) -> list[RankedList]:
-    """The lists of one call with those of late interaction, which hold candidates so far, ordered
-    by MaxSim. What the other searches of the call found is compared too: it lies inside the same
-    filter, and its token vectors are all that it costs."""
+    """Return the lists of one call with those of late interaction, which hold candidates so far,
+    ordered by MaxSim. What the other searches of the call found is compared too: it lies inside the
+    same filter, and its token vectors are all that it costs."""
     asked = [search.late for search in searches]
     if not any(asked):
         return list(lists)
@@ -101,8 +101,8 @@ async def rerank_late(
 
 
 def chunk_encodings(collection: Collection, packed: Sequence[bytes] | None) -> Floats | None:
-    """The vectors (n, DIMENSIONS) of unit length by which chunks are found, of their packed token
-    vectors; None where there are none or the collection is not searched by them.
+    """Return the vectors (n, DIMENSIONS) of unit length by which chunks are found, of their packed
+    token vectors; None where there are none or the collection is not searched by them.
 
     Raises InputError for token vectors of another length than the collection's.
     """
@@ -119,7 +119,7 @@ def chunk_encodings(collection: Collection, packed: Sequence[bytes] | None) -> F
 
 
 def question_encoding(query: LateQuery) -> Floats:
-    """The vector (DIMENSIONS,) of unit length that is compared with those of chunks."""
+    """Return the vector (DIMENSIONS,) of unit length that is compared with those of chunks."""
     parts = _cuts(len(query.scale))
     said = query.vectors * query.scale * query.weights[:, None]
     found = np.zeros((REPETITIONS, 2**PLANES, PROJECTED), np.float32)
@@ -168,7 +168,7 @@ def _chunk_encoding(vectors: Floats) -> Floats:
 
 
 def _regions(vectors: Floats, planes: Floats) -> NDArray[np.int64]:
-    """The number of the region of each vector."""
+    """Return the number of the region of each vector."""
     found: NDArray[np.int64] = (vectors @ planes > 0) @ (1 << np.arange(PLANES))
     return found
 
@@ -184,7 +184,7 @@ def _unit(found: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def _cuts(dimensions: int) -> list[tuple[Floats, Floats]]:
-    """The planes (dimensions, PLANES) and the projection (dimensions, PROJECTED) of each
+    """Return the planes (dimensions, PLANES) and the projection (dimensions, PROJECTED) of each
     repetition."""
     each = PLANES + PROJECTED
     count = REPETITIONS * dimensions * each

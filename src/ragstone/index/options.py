@@ -30,8 +30,8 @@ class Retries:
     pause: float = 0.1
 
     def pauses(self) -> Iterator[float]:
-        """Each twice as long as the one before, less a random part of up to a half: many who were
-        refused at once do not come back at once."""
+        """Yield each twice as long as the one before, less a random part of up to a half: many who
+        were refused at once do not come back at once."""
         for tried in range(self.most):
             whole = min(self.pause * 2**tried, max(self.pause, MAX_PAUSE))
             yield whole * random.uniform(0.5, 1.0)  # noqa: S311
@@ -45,7 +45,7 @@ async def with_retries(
     *,
     each: bool = False,
 ) -> T:
-    """What `send` returns, tried again while its errors are `worth` it.
+    """Return what `send` returns, tried again while its errors are `worth` it.
 
     All tries together have `timeout` seconds, as somebody waits for a read; with `each`, every one
     has them. The last error is raised, TimeoutError where the time was over.
@@ -152,7 +152,7 @@ OptionsT = TypeVar("OptionsT", bound=IndexOptions)
 
 
 def read_options(model: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
-    """The options of an index as its model; raises ConfigError that names what is wrong."""
+    """Return the options of an index as its model; raises ConfigError that names what is wrong."""
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:

@@ -45,7 +45,7 @@ _opened: list[_OpenArchive] = []
 
 
 def list_members(path: Path, max_bytes: int, folder: Path | None = None) -> Iterator[ArchiveMember]:
-    """The members of an archive and of the archives in it, which together unpack to at most
+    """Yield the members of an archive and of the archives in it, which together unpack to at most
     `max_bytes`; with a `folder` those that can be read are unpacked into it.
 
     Raises WrongType, UnreadableDocument, EncryptedDocument or ArchiveBomb. A member that cannot be
@@ -73,7 +73,7 @@ def unpack_member(place: Path, max_bytes: int) -> Iterator[Path]:
 
 
 def _find(path: str, name: str, max_bytes: int) -> tuple[_OpenArchive, str]:
-    """The innermost archive that a member stands in, and its path there."""
+    """Return the innermost archive that a member stands in, and its path there."""
     try:
         file = open(path, "rb", opener=open_regular)  # noqa: SIM115 - it stays open
     except OSError as error:
@@ -117,7 +117,7 @@ def _open(
 
 
 def _name(name: str) -> str:
-    """A name for the disk; errors show it, and it is a title where the document has none."""
+    """Return a name for the disk; errors show it, and it is a title where the document has none."""
     last = name.rpartition("/")[2]
     if sys.platform == "win32" or len(os.fsencode(last)) > _NAME_BYTES:
         return file_name(last, Path(last).suffix.lower())
@@ -134,7 +134,7 @@ class _Listing:
         self._entries = self._bytes = self._unpacked = 0
 
     def members(self, file: BinaryIO, above: str, depth: int) -> Iterator[ArchiveMember]:
-        """The members of an archive that is open; `above` is its own path, with a slash."""
+        """Yield the members of an archive that is open; `above` is its own path, with a slash."""
         path = Path(above) if above else self._path
         with archive_errors(path), zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
@@ -163,7 +163,7 @@ class _Listing:
     def _inner(
         self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: ArchiveMember, depth: int
     ) -> Iterator[ArchiveMember]:
-        """The members of an archive in another one; itself if it cannot be opened."""
+        """Yield the members of an archive in another one; itself if it cannot be opened."""
         try:
             if depth > MAX_DEPTH:
                 raise UnreadableDocument(

@@ -10,7 +10,8 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import MADE, Chunk, revision
@@ -18,6 +19,7 @@ from ragstone.core.document import picture_parts
 from ragstone.core.errors import DocumentError, RagstoneError
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
+from ragstone.core.temporary import temporary_folder
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask
 from ragstone.ingest.formats.image_file import detect_media_type
@@ -84,7 +86,7 @@ class CaptionMaker:
         return found.texts()
 
     async def describe(self, collection: Collection, data: bytes) -> "PictureDescription":
-        """What the model says of a picture; raises RagstoneError."""
+        """Return what the model says of a picture; raises RagstoneError."""
         texts = await self.templates.texts(collection.tenant)
         rules = (
             choose_by_language(texts, PROMPT, lambda: collection.language)
@@ -227,7 +229,7 @@ class _Found:
                     parts[start] = max(text, parts.get(start, ""), key=len)
 
     def find_lacking(self) -> set[str]:
-        """The ids of the pictures of which no model has said anything."""
+        """Return the ids of the pictures of which no model has said anything."""
         return {id for digest, id in self._ids.items() if digest not in self._parts}
 
     def texts(self) -> dict[str, str]:
@@ -242,3 +244,39 @@ def _join_parts(parts: Mapping[int, str]) -> str:
             text += part if start >= end >= 0 or not text else part[end - start :]
             end = start + len(part)
     return " ".join(text.split())
+
+
+MAX_CHARS = 4_000
+"""Characters of a question that are read from its pictures."""
+
+_ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
+
+Beginning = Callable[[Path, int, int], Awaitable[str]]
+"""At most so many characters, the last number, of the text of a file with so many bytes; raises
+DocumentError."""
+
+
+async def with_picture_text(ask: Ask, beginning: Beginning) -> Ask:
+    """Return the question with the text that is recognised in its pictures instead of them,
+    answered from the documents; unchanged where there is none."""
+    texts: list[str] = []
+    with temporary_folder() as folder:
+        for number, picture in enumerate(ask.pictures):
+            room = MAX_CHARS - sum(map(len, texts))
+            ending = _ENDINGS.get(picture.media_type)
+            if not ending or room <= 0:
+                continue
+            file = folder / f"picture{number + 1}.{ending}"
+            data = base64.b64decode(picture.base64)
+            await asyncio.to_thread(file.write_bytes, data)
+            try:
+                found = await beginning(file, len(data), room)
+            except DocumentError:
+                continue  # Without text, damaged or too large: the others may still say something.
+            texts.append(found.strip()[:room])
+    said = "\n".join(text for text in texts if text)
+    if not said:
+        return ask
+    question = f"{ask.question}\n\n{said}".strip()
+    kind = "rag" if ask.search_type == "gpt" else ask.search_type
+    return replace(ask, question=question, pictures=(), search_type=kind)

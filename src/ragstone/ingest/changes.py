@@ -24,8 +24,8 @@ MAX_GONE, MAX_GONE_SHARE = 10, 0.5
 def describe_file(
     collection: Collection, request: IngestRequest, item: FoundFile, said: Mapping[str, Any]
 ) -> Document:
-    """The document of a file that has not been read yet. `said` is what stands about it in files
-    beside it; what the request says of all counts more."""
+    """Return the document of a file that has not been read yet. `said` is what stands about it in
+    files beside it; what the request says of all counts more."""
     metadata = {**said, **request.metadata}
     title = metadata.get("title")
     document = Document(
@@ -46,8 +46,8 @@ def describe_file(
 def assign_readers(
     document: Document, known: Document | None, rules: Sequence[FolderReaders]
 ) -> Document:
-    """The document with its readers: those that the request names or that it has already, within
-    those of its folders, else theirs, else the collection's."""
+    """Return the document with its readers: those that the request names or that it has already,
+    within those of its folders, else theirs, else the collection's."""
     own, fixed = document.own_readers, False
     if known and (own is None or known.readers_fixed):
         own, fixed = known.own_readers, known.readers_fixed
@@ -76,7 +76,7 @@ def refuse_readers(
 
 
 def gives_readers(known: Document, document: Document) -> bool:
-    """Whether a document whose content is known comes with other readers."""
+    """Tell whether a document whose content is known comes with other readers."""
     told = document.own_readers is not None and not known.readers_fixed
     return known.allowed != document.allowed or (told and known.own_readers != document.own_readers)
 
@@ -84,8 +84,8 @@ def gives_readers(known: Document, document: Document) -> bool:
 def keep_known_paths(
     found: Sequence[FoundFile], known: Mapping[str, Sequence[str]]
 ) -> Iterator[FoundFile]:
-    """Each file once, at the path that it has in the collection already: the same file given with
-    another folder, or alone, is no other document. `known` are the paths by source."""
+    """Yield each file once, at the path that it has in the collection already: the same file given
+    with another folder, or alone, is no other document. `known` are the paths by source."""
     seen: set[str] = set()
     for item in found:
         if item.handed is None:
@@ -99,7 +99,7 @@ def keep_known_paths(
 
 
 def is_unchanged(known: Document, document: Document) -> bool:
-    """Whether nothing is to be done."""
+    """Tell whether nothing is to be done."""
     return (
         known.version > 0
         and known.source == document.source
@@ -141,13 +141,13 @@ class Gone:
 
 
 def is_suspicious(gone: int, known: int, *, empty: bool) -> bool:
-    """Whether so many of the known documents or items are gone at once, or all where the listing
-    is `empty`, that this, or the disk, is more likely not whole."""
+    """Tell whether so many of the known documents or items are gone at once, or all where the
+    listing is `empty`, that this, or the disk, is more likely not whole."""
     return gone > 0 and (empty or (gone > MAX_GONE and gone > known * MAX_GONE_SHARE))
 
 
 def explain_held(gone: int, known: int) -> str:
-    """What is said of removals that are held back."""
+    """Return what is said of removals that are held back."""
     return (
         f"{gone:,} of {known:,} are gone at once, as where a listing is not whole: they stay. If "
         "they are gone for good, sync once and accept the removals (--accept-removals)."
@@ -162,10 +162,10 @@ def find_gone(
     shares: Set[str] = frozenset(),
     opened: Set[str] = frozenset(),
 ) -> Gone:
-    """The documents whose file under the given paths no longer exists. `known` are the paths by
-    source. Nothing is gone because a given folder is not there, or is empty at once: a share that
-    is not mounted looks like that. Nor because one of the `shares` is not mounted, or an archive is
-    not among those that were `opened`."""
+    """Return the documents whose file under the given paths no longer exists. `known` are the paths
+    by source. Nothing is gone because a given folder is not there, or is empty at once: a share
+    that is not mounted looks like that. Nor because one of the `shares` is not mounted, or an
+    archive is not among those that were `opened`."""
     # Places and not paths: a file may be known at another path.
     here = {item.place for item in found}
     named = {resolve_links(path) for path in request.only}
@@ -214,7 +214,7 @@ def _is_inside(place: str, folder: str) -> bool:
 
 
 def _has_entries(folder: Path, least: int) -> bool:
-    """Whether a folder can be read and holds at least none or one."""
+    """Tell whether a folder can be read and holds at least none or one."""
     try:
         with os.scandir(folder) as entries:
             return least == 0 or next(entries, None) is not None
@@ -223,7 +223,7 @@ def _has_entries(folder: Path, least: int) -> bool:
 
 
 def _is_gone(source: str, opened: Set[str]) -> bool:
-    """Whether there is no such file; what cannot be told is there."""
+    """Tell whether there is no such file; what cannot be told is there."""
     report_progress(source)
     try:
         Path(source).stat()

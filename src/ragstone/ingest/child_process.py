@@ -85,7 +85,7 @@ class ParseProcess:
         return self._child is not None and self._child.poll() is None
 
     async def start(self) -> None:
-        """Raises ConfigError if the process does not start."""
+        """Start the process. Raises ConfigError if that fails."""
         try:
             await self.call(self._start)
             async with asyncio.timeout(START_SECONDS):
@@ -108,8 +108,8 @@ class ParseProcess:
         send_frame(cast(BinaryIO, self._popen.stdin), encode_message(request))
 
     async def receive(self) -> tuple[Message, int]:
-        """The next message and its bytes; raises EOFError when the process has ended, ValueError
-        for what is not a message."""
+        """Return the next message and its bytes; raises EOFError when the process has ended,
+        ValueError for what is not a message."""
         received = self.call(self._receive)
         # Who stops waiting ends the process, and what comes of that is nobody's error.
         received.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -120,18 +120,18 @@ class ParseProcess:
         self.reusable = self._files < FILES and self.memory_mb() < KEPT_MB
 
     def memory_mb(self) -> float:
-        """The memory that the process has for itself; 0 once it has ended."""
+        """Return the memory that the process has for itself; 0 once it has ended."""
         used = self._facts("memory_info")
         # Libraries are shared by all processes, and count for none.
         return float(used.rss - getattr(used, "shared", 0)) / MEGABYTE if used else 0.0
 
     def processor_seconds(self) -> float:
-        """The time of a processor that it has taken so far; 0 once it has ended."""
+        """Return the time of a processor that it has taken so far; 0 once it has ended."""
         used = self._facts("cpu_times")
         return float(used.user + used.system) if used else 0.0
 
     def _facts(self, name: str) -> Any:
-        """What the system knows of the process; None once it has ended."""
+        """Return what the system knows of the process; None once it has ended."""
         psutil: Any = import_module("psutil")
         try:
             self._known = self._known or psutil.Process(self._popen.pid)
@@ -153,8 +153,8 @@ class ParseProcess:
         self._kill()
 
     def reap(self) -> int:
-        """Its exit status, once its pipe has ended, and what it printed last is read. A process
-        that a parser started may hold that pipe for longer."""
+        """Return its exit status, once its pipe has ended, and what it printed last is read. A
+        process that a parser started may hold that pipe for longer."""
         status = self._popen.wait()
         if self._listener:
             self._listener.join(LAST_WORDS_SECONDS)
@@ -202,7 +202,7 @@ class ParseProcess:
         return _messages().validate_json(data, strict=True), len(data)
 
     def _kill(self) -> None:
-        """With the processes that a parser may have started."""
+        """Kill the process, with those that a parser may have started."""
         child = self._child
         if child is None or child.poll() is not None:
             return

@@ -102,7 +102,7 @@ def _spans(block: Block, limit: int, length: Length) -> Iterator[Span]:
 
 
 def _sentence_ends(block: Block) -> Iterator[int]:
-    """Where sentences end; in a table and in code lines, in a list items."""
+    """Yield where sentences end; in a table and in code lines, in a list items."""
     text = block.text
     if block.kind in ("table", "code"):
         ends = [match.end() for match in _LINE_END.finditer(text)]
@@ -129,7 +129,7 @@ def _cut_sentence(text: str, start: int, end: int, limit: int, length: Length) -
 
 
 def _longest_prefix(text: str, start: int, end: int, limit: int, length: Length) -> int:
-    """The end of the longest prefix within the limit, found by shrinking a first guess."""
+    """Return the end of the longest prefix within the limit, found by shrinking a first guess."""
     count = end - start
     if length is len:
         count = min(count, limit)
@@ -349,8 +349,8 @@ class _Packer:
         return start
 
     def _best_cut(self) -> int:
-        """The end of a piece among the units that fit: at a paragraph if the piece is half full
-        there, else at a sentence, else between words, else anywhere."""
+        """Return the end of a piece among the units that fit: at a paragraph if the piece is half
+        full there, else at a sentence, else between words, else anywhere."""
         last = len(self._units) - 1
         # A piece of overlap or of headings alone would say nothing new.
         lowest = max(self._fresh + 1, self._after_headings())
@@ -364,7 +364,7 @@ class _Packer:
         return max(last, 1)
 
     def _after_headings(self) -> int:
-        """The first place where a piece would hold more than headings."""
+        """Return the first place where a piece would hold more than headings."""
         place = 0
         while place < len(self._units) - 1 and self._units[place].heading:
             place += 1
@@ -389,12 +389,12 @@ class _Packer:
 
 
 def _is_struck(units: list[ChunkUnit]) -> bool:
-    """Whether units are of what a document strikes out, below its heading."""
+    """Tell whether units are of what a document strikes out, below its heading."""
     return any(unit.block.label == STRUCK for unit in units)
 
 
 def _text(units: list[ChunkUnit]) -> str:
-    """The document's text over these units, which follow each other."""
+    """Return the document's text over these units, which follow each other."""
     return units[0].text + "".join(unit.lead + unit.text for unit in units[1:])
 
 

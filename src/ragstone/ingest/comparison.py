@@ -87,7 +87,7 @@ class FileComparison:
     async def find_changed(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
     ) -> list[ChangedFile]:
-        """Those of the files that are to be read; of the others the tracker hears."""
+        """Return those of the files that are to be read; of the others the tracker hears."""
         roots = {str(item.root) for item in found}
         described, known, rules = await self._describe(collection, request, found)
         looks = await self._catalog.looks([entry.document.id for entry in described])
@@ -126,8 +126,8 @@ class FileComparison:
     async def _find_unwanted_copies(
         self, collection: Collection, request: IngestRequest, changed: Sequence[ChangedFile]
     ) -> Set[str]:
-        """The ids of the documents that are not to be made, as others have their content; the
-        tracker hears of all such files."""
+        """Return the ids of the documents that are not to be made, as others have their content;
+        the tracker hears of all such files."""
         passed = set()
         originals = await self._find_originals(collection, request, changed)
         for file, several in zip(changed, originals, strict=True):
@@ -171,9 +171,9 @@ class FileComparison:
     async def find_chapters(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
     ) -> Mapping[str, str]:
-        """The places of files that another one includes whole, each with the id of the document
-        that it would be by itself: its text is found once, in the other one. Those stay documents
-        that have metadata of their own, or readers who may not read the other one."""
+        """Return the places of files that another one includes whole, each with the id of the
+        document that it would be by itself: its text is found once, in the other one. Those stay
+        documents that have metadata of their own, or readers who may not read the other one."""
         books = [item for item in found if _may_include_chapters(item)]
         if len(books) < 2:
             return {}
@@ -206,8 +206,8 @@ class FileComparison:
     async def _describe(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
     ) -> tuple[list[_DescribedFile], Mapping[str, Document], Sequence[FolderReaders]]:
-        """The files with their documents to be and who may read those; the documents that are known
-        and the readers of folders."""
+        """Return the files with their documents to be and who may read those; the documents that
+        are known and the readers of folders."""
         roots = {str(item.root) for item in found}
         described = await file_threads.run(roots, self._describe_files, collection, request, found)
         for beside in (beside for entry in described for beside in entry.said.refused):
@@ -230,7 +230,7 @@ class FileComparison:
     async def _rules(
         self, collection: Collection, described: Sequence[_DescribedFile]
     ) -> Sequence[FolderReaders]:
-        """The readers of the collection's folders, with those that their files say now."""
+        """Return the readers of the collection's folders, with those that their files say now."""
         place = collection.tenant, collection.id
         found = {rule.folder: rule for item in described for rule in item.said.readers}
         self._ruled |= found.keys()
@@ -321,7 +321,7 @@ class FileComparison:
 
 
 def _find_missing(paths: Iterable[str], sources: Iterable[str]) -> set[str]:
-    """Those of these sources that are below the paths, and no files there."""
+    """Return those of these sources that are below the paths, and no files there."""
     below = tuple(map(resolve_links, paths))
     return {item for item in sources if item.startswith(below) and not os.path.exists(item)}
 
@@ -330,7 +330,7 @@ _SAME, _ENDED = object(), object()
 
 
 def _may_include_chapters(item: FoundFile) -> bool:
-    """Whether this is a file in a given folder that may include others as text."""
+    """Tell whether this is a file in a given folder that may include others as text."""
     apart = item.handed or item.digest or item.skipped or item.source == item.root
     return not apart and may_include(item.source)
 
@@ -338,7 +338,7 @@ def _may_include_chapters(item: FoundFile) -> bool:
 def _read_chapters(
     books: Sequence[FoundFile], looks: Mapping[str, Look | None]
 ) -> dict[str, list[str]]:
-    """The places of the files that each of these includes whole, where it includes any."""
+    """Return the places of the files that each of these includes whole, where it includes any."""
     found: dict[str, list[str]] = {}
     for item in books:
         look, folder = looks[item.place], find_given_folder(item.path, item.source)
@@ -356,7 +356,7 @@ def _read_chapters(
 
 
 def _covers(book: _DescribedFile, part: _DescribedFile) -> bool:
-    """Whether who finds a file, by its text or metadata, finds the one that includes it."""
+    """Tell whether who finds a file, by its text or metadata, finds the one that includes it."""
     return (
         part.said.metadata == book.said.metadata
         and not (part.said.closed or book.said.closed)
@@ -380,18 +380,18 @@ def _compare_all(
 
 
 def is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
-    """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
+    """Tell whether this is a logo or a drawing in a folder, which nobody asked to read."""
     alone = item.source == item.root
     return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
 
 
 def is_kept(known: Document | None) -> bool:
-    """Whether a document is known as more than a file that is passed over."""
+    """Tell whether a document is known as more than a file that is passed over."""
     return known is not None and known.status != "skipped"
 
 
 def _is_known_failure(known: Document, failed: Document) -> bool:
-    """Whether a document is known to have failed so."""
+    """Tell whether a document is known to have failed so."""
     if known.version:  # The last good version is described, but for how the newest one failed.
         one = (known.status, known.error, known.source)
         return one == (failed.status, failed.error, failed.source)
@@ -406,7 +406,7 @@ def _compare(
     rules: Sequence[FolderReaders],
     settings: IngestSettings,
 ) -> ChangedFile | DocumentError | Look | object:
-    """What is to be done with a file: read it, refuse it, note its new look, or nothing."""
+    """Return what is to be done with a file: read it, refuse it, note its new look, or nothing."""
     item, document = described.item, described.document
     try:
         _refuse_long_path(document.path)
@@ -447,13 +447,13 @@ def _refuse_long_path(path: str) -> None:
 
 
 def _description_hash(document: Document) -> str:
-    """A hash of what is said about a document apart from its content."""
+    """Return a hash of what is said about a document apart from its content."""
     text = json.dumps([document.title, document.metadata], sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _look(item: FoundFile, said: str, included: Sequence[Path]) -> Look | None:
-    """How a file looks; None if it was changed so lately that this says nothing."""
+    """Tell how a file looks; None if it was changed so lately that this says nothing."""
     files = []
     for path in included:
         file_threads.report_progress(path)

@@ -78,12 +78,12 @@ def cut_title(title: str) -> str:
 
 
 def gap(before: Block, block: Block) -> str:
-    """What stands between two blocks in the document's text."""
+    """Return what stands between two blocks in the document's text."""
     return "\n" if before.kind == block.kind == "item" else "\n\n"
 
 
 def document_text(blocks: Iterable[Block]) -> str:
-    """The text that all positions in a document count in."""
+    """Return the text that all positions in a document count in."""
     parts: list[str] = []
     before: Block | None = None
     for block in blocks:

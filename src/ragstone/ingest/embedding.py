@@ -12,15 +12,7 @@ from contextlib import contextmanager
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.ports import (
-    Catalog,
-    ChunkIndex,
-    Embedder,
-    Embedders,
-    LateEmbedder,
-    Vectors,
-    in_bulk,
-)
+from ragstone.ports import Catalog, ChunkIndex, Embedder, Embedders, LateEmbedder, Vectors, in_bulk
 from ragstone.settings import IngestSettings
 
 BATCH, MIN_BATCH = 64, 8
@@ -61,7 +53,7 @@ class Pending:
 
     @contextmanager
     def mark_writing(self, chunks: Sequence[Chunk]) -> Iterator[None]:
-        """While these are written to the index, which is not to give them too."""
+        """Keep these from the index's answers while they are written there."""
         ids = {chunk.chunk_id for chunk in chunks}
         self._busy |= ids
         try:
@@ -89,8 +81,8 @@ class Pending:
         return self._behind
 
     def spare(self, most: int) -> list[Chunk]:
-        """Some for another process, of those that would be taken last; busy until it is said that
-        their ids are removed, or are `put_back`."""
+        """Return some for another process, of those that would be taken last; busy until it is said
+        that their ids are removed, or are `put_back`."""
         some = [self._held.pop() for _ in range(min(most, len(self._held)))]
         self._busy |= {chunk.chunk_id for chunk in some}
         return some
@@ -100,19 +92,19 @@ class Pending:
         self._finished_elsewhere |= set(ids)
 
     def put_back(self, ids: Iterable[str]) -> None:
-        """Those of them that have no vectors are to be embedded here after all."""
+        """Note that those of them without vectors are to be embedded here after all."""
         self._busy -= set(ids)
         self.count_written_elsewhere()
 
     def count_written_elsewhere(self) -> None:
-        """Another process has written chunks of this job."""
+        """Count chunks of this job that another process has written."""
         self._behind = self._passed_own = True
         self._passed += 1
         self._told.set()
 
     async def take(self, most: int = BATCH, leaves: Leaves = leave_nothing) -> list[Chunk]:
-        """The next batch, those that were told first; none if nothing waits, or all that was told
-        is taken and somebody else sees to others. What is taken is busy until `remove`."""
+        """Return the next batch, those that were told first; none if nothing waits, or all that was
+        told is taken and somebody else sees to others. What is taken is busy until `remove`."""
         while self._behind and not self._held:
             if not self._passed_own and await leaves():
                 self._behind = self._passed_own  # Chunks may have come meanwhile.
@@ -133,7 +125,7 @@ class Pending:
         return batch
 
     def remove(self, chunks: Sequence[Chunk]) -> None:
-        """These have their vectors."""
+        """Note that these have their vectors."""
         self._busy -= {chunk.chunk_id for chunk in chunks}
 
     async def wait_for_more(self, seconds: float) -> bool:
@@ -148,8 +140,8 @@ class Pending:
 
 
 def late_dimensions(embedder: Embedder, settings: IngestSettings) -> int:
-    """The length of the token vectors by which a new collection of this embedder is searched; 0
-    where it is not."""
+    """Return the length of the token vectors by which a new collection of this embedder is
+    searched; 0 where it is not."""
     if settings.late_interaction and isinstance(embedder, LateEmbedder):
         return embedder.token_dimensions()
     return 0
@@ -158,8 +150,8 @@ def late_dimensions(embedder: Embedder, settings: IngestSettings) -> int:
 def explain_missing_late(
     collection: Collection, embedder: Embedder, settings: IngestSettings
 ) -> str:
-    """The sentence that says why a collection is not searched by late interaction although that is
-    wanted; empty where it is or is not wanted."""
+    """Return the sentence that says why a collection is not searched by late interaction although
+    that is wanted; empty where it is or is not wanted."""
     if collection.late or not settings.late_interaction:
         return ""
     if isinstance(embedder, LateEmbedder):
@@ -229,8 +221,8 @@ async def embed_chunks(
 async def embed(
     embedder: Embedder, chunks: Sequence[Chunk], with_tokens: bool, bridge: Embedder | None = None
 ) -> tuple[Vectors, list[bytes] | None]:
-    """The chunks' vectors, and their token vectors if they are wanted and the model gives them.
-    Where there is a `bridge`, it gives those in other languages than English theirs."""
+    """Return the chunks' vectors, and their token vectors if they are wanted and the model gives
+    them. Where there is a `bridge`, it gives those in other languages than English theirs."""
     texts = [chunk.searchable for chunk in chunks]
     tokens: list[bytes] | None = None
     with in_bulk():
@@ -273,7 +265,7 @@ async def _embed_waiting(
 
 
 def next_size(most: int, chunks: int, seconds: float) -> int:
-    """How many chunks the embedder gets at once after it took so long for so many."""
+    """Tell how many chunks the embedder gets at once after it took so long for so many."""
     if seconds > SLOW_SECONDS:
         # Halved and doubled, as the time of one chunk depends on its length.
         return max(MIN_BATCH, most // 2)
@@ -349,7 +341,7 @@ def main_language(counts: Mapping[str, int]) -> str:
 
 
 def may_outgrow(collection: Collection, embedders: Embedders) -> bool:
-    """Whether there are passages that the collection's embedding model does not fit."""
+    """Tell whether there are passages that the collection's embedding model does not fit."""
     every = (embedders.choose(language) for language in ("en", "mul"))
     return any(item.multilingual and item.fingerprint != collection.fingerprint for item in every)
 
@@ -357,8 +349,8 @@ def may_outgrow(collection: Collection, embedders: Embedders) -> bool:
 def explain_outgrown(
     collection: Collection, counts: Mapping[str, int], embedders: Embedders
 ) -> str:
-    """One sentence where the passages have outgrown the collection's embedding model: it knows
-    English only, and they have other languages by now; empty where it fits."""
+    """Return one sentence where the passages have outgrown the collection's embedding model: it
+    knows English only, and they have other languages by now; empty where it fits."""
     language = main_language(counts)
     fitting = embedders.choose(language)
     if not fitting.multilingual or collection.fingerprint == fitting.fingerprint:

@@ -82,8 +82,8 @@ def report_progress(path: str | Path) -> None:
 
 
 def mount_points() -> frozenset[str]:
-    """The folders where something is mounted, or would be if it could; none where the system does
-    not tell."""
+    """Return the folders where something is mounted, or would be if it could; none where the system
+    does not tell."""
     found = set()
     for file in ("/proc/self/mounts", FSTAB):
         with suppress(OSError):
@@ -133,7 +133,7 @@ def _refuse_if_lost(folders: list[str], lost: list[_Call]) -> None:
 
 
 def _mount(path: str, mounts: frozenset[str]) -> str:
-    """The mount that a path is on; the path itself where none is known."""
+    """Return the mount that a path is on; the path itself where none is known."""
     return max((mount for mount in mounts if _is_inside(path, mount)), key=len, default=path)
 
 

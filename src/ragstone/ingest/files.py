@@ -85,10 +85,7 @@ class _WalkOptions:
 
 
 def discover(
-    paths: Sequence[Path],
-    *,
-    pictures: bool = True,
-    only: Sequence[Path] | None = None,
+    paths: Sequence[Path], *, pictures: bool = True, only: Sequence[Path] | None = None
 ) -> Iterator[Item]:
     """Walk the given files and folders lazily, each folder in sorted order.
 
@@ -119,7 +116,7 @@ def discover(
 
 
 def content_hash(path: Path) -> str:
-    """The BLAKE2b hash of a file's bytes (32 hex digits), read in pieces.
+    """Return the BLAKE2b hash of a file's bytes (32 hex digits), read in pieces.
 
     Raises UnreadableDocument.
     """
@@ -135,8 +132,8 @@ def content_hash(path: Path) -> str:
 
 
 def find_given_folder(path: str, source: Path) -> Path | None:
-    """The folder that was given for a document, by its path in the collection: the files that it
-    includes must be there. None for one that was given alone."""
+    """Return the folder that was given for a document, by its path in the collection: the files
+    that it includes must be there. None for one that was given alone."""
     below = path.strip("/").split("/")[1:]
     if below and source.parts[-len(below) :] == tuple(below):
         return source.parents[len(below) - 1]
@@ -144,23 +141,23 @@ def find_given_folder(path: str, source: Path) -> Path | None:
 
 
 def printable_path(path: str | Path) -> str:
-    """The path with invalid Unicode replaced, so that it can be stored and printed."""
+    """Return the path with invalid Unicode replaced, so that it can be stored and printed."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def is_text(path: str | Path) -> bool:
-    """Whether a path is valid Unicode, so that it can be stored."""
+    """Tell whether a path is valid Unicode, so that it can be stored."""
     return printable_path(path) == str(path)
 
 
 def is_description_file(name: str) -> bool:
-    """Whether a file of this name describes other files."""
+    """Tell whether a file of this name describes other files."""
     return name == FOLDER_FILE or name.lower().endswith(SIDECARS)
 
 
 def suggest_nearest(path: Path) -> str:
-    """The names beside a path that does not exist that are most like its own, as the end of a
-    sentence; empty if there are none."""
+    """Return the names beside a path that does not exist that are most like its own, as the end of
+    a sentence; empty if there are none."""
     folder = path.parent
     while not _is_folder(folder) and folder != folder.parent:
         path, folder = folder, folder.parent
@@ -181,8 +178,7 @@ def _read_given_file(
 ) -> FoundFile | RefusedFile:
     if is_description_file(given.name) and os.path.exists(root):
         return RefusedFile(
-            str(given),
-            WrongType(f"{given.name} describes other files. Ingest those instead."),
+            str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
         )
     if not {given.suffix.lower(), root.suffix.lower()} & set(how.endings):
         if not os.path.exists(root):
@@ -231,8 +227,8 @@ def _entry(
     how: _WalkOptions,
     above: frozenset[str],
 ) -> Iterator[Item]:
-    """What an entry of a folder is or holds. `target` is its place with links resolved; `linked`:
-    it is a link itself."""
+    """Yield what an entry of a folder is or holds. `target` is its place with links resolved;
+    `linked`: it is a link itself."""
     base = os.path.basename(place)
     ending = os.path.splitext(base)[1].lower()
     if base.startswith("."):
@@ -250,7 +246,7 @@ def _entry(
 
 
 def build_skipped_file(item: FoundFile, *, pictures: bool) -> SkippedFile:
-    """A file of a type that is passed over, which who names it is told."""
+    """Return a file of a type that is passed over, which who names it is told."""
     ending = os.path.splitext(item.path)[1].lower()
     if not ending:
         return SkippedFile(item.path, NO_ENDING)
@@ -259,8 +255,8 @@ def build_skipped_file(item: FoundFile, *, pictures: bool) -> SkippedFile:
 
 
 def _places_below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:
-    """The places of `only` below a given folder, relative to it; that itself is `Path()`. What
-    describes documents stands for these."""
+    """Return the places of `only` below a given folder, relative to it; that itself is `Path()`.
+    What describes documents stands for these."""
     found = set()
     for place in only:
         for start in (Path(os.path.abspath(given)), root):
@@ -272,7 +268,7 @@ def _places_below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:
 
 
 def _path_it_describes(place: Path) -> Path:
-    """The file or folder that a file says something about; another one is itself."""
+    """Return the file or folder that a file says something about; another one is itself."""
     if place.name == FOLDER_FILE:
         return place.parent
     sidecar = next((end for end in SIDECARS if place.name.lower().endswith(end)), "")
@@ -280,7 +276,7 @@ def _path_it_describes(place: Path) -> Path:
 
 
 def _walk_changed(root: Path, path: str, how: _WalkOptions, changed: set[Path]) -> Iterator[Item]:
-    """What is at these places below `root`, each once."""
+    """Yield what is at these places below `root`, each once."""
     seen: set[Path] = set()
     for place in sorted(changed):
         entry, name, above = root, path, frozenset[str]()

@@ -129,7 +129,7 @@ class Helping:
 
 
 def _is_same(changed: ChangedFile) -> bool:
-    """Whether this process sees what was found where the ingest runs."""
+    """Tell whether this process sees what was found where the ingest runs."""
     document = changed.document
     try:
         return uploads.hash_document(changed.item, document)[0] == document.content_hash

@@ -57,7 +57,7 @@ def chunk_kind(text: str, section: tuple[str, ...], only_table: bool) -> str:
 
 
 def strip_numbering(heading: str) -> str:
-    """The heading without the number of its section."""
+    """Return the heading without the number of its section."""
     return _NUMBERING.sub("", heading)
 
 

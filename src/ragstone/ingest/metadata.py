@@ -74,7 +74,7 @@ class MetadataFiles:
         self._archives: dict[str, Mapping[str, Any]] = {}
 
     def describe(self, item: FoundFile) -> FoundMetadata:
-        """What is said of a file, the nearest last: folders from the outermost on, the later
+        """Return what is said of a file, the nearest last: folders from the outermost on, the later
         pattern after the earlier one, then the sidecar."""
         metadata: dict[str, Any] = {}
         refused: list[RefusedFile] = []
@@ -105,7 +105,7 @@ class MetadataFiles:
         return FoundMetadata(metadata, tuple(refused), readers, closed)
 
     def _read_sidecar(self, item: FoundFile, refused: list[RefusedFile]) -> Mapping[str, Any]:
-        """What the sidecar of a file says."""
+        """Return what the sidecar of a file says."""
         for ending in SIDECARS:
             # Of most files there is none: looking is cheaper than a Path to read.
             if not os.path.lexists(item.place + ending):
@@ -122,7 +122,7 @@ class MetadataFiles:
     def _readers(
         self, item: FoundFile, above: Sequence[Path]
     ) -> tuple[tuple[FolderReaders, ...], InvalidMetadata | None]:
-        """The readers of the folders that a file is in, and why they are not known.
+        """Return the readers of the folders that a file is in, and why they are not known.
 
         What folders above the given one say, of which the collection has nothing, is that one's. A
         file that was given alone, or that a link leads to, has its own.
@@ -158,7 +158,7 @@ class MetadataFiles:
         return tuple(by_path.values()), None
 
     def _folders_above(self, item: FoundFile) -> Sequence[Path]:
-        """The folders above a file whose files say something, the outermost first."""
+        """Return the folders above a file whose files say something, the outermost first."""
         parent = os.path.dirname(item.place)
         if parent not in self._above:
             folders = list(reversed(item.source.parents))
@@ -166,7 +166,7 @@ class MetadataFiles:
         return self._above[parent]
 
     def _list_speaking(self, folders: Sequence[Path], within: Path) -> list[Path]:
-        """Those of some folders whose files say something."""
+        """Return those of some folders whose files say something."""
         for folder in folders:
             self._look(folder, within)
         return [folder for folder in folders if self._files[folder] != _FolderFile()]
@@ -194,8 +194,8 @@ class MetadataFiles:
             self._files[folder] = _FolderFile(error=said, closed=text is None or READERS in text)
 
     def _read(self, file: Path, within: Path) -> str | None:
-        """The text of a metadata file, None if there is none. A link must stay inside, as those to
-        documents must."""
+        """Return the text of a metadata file, None if there is none. A link must stay inside, as
+        those to documents must."""
         target = Path(resolve_links(file))
         try:
             if target != file and not target.is_relative_to(within):
@@ -223,13 +223,13 @@ class MetadataFiles:
 
 
 def _link_boundary(item: FoundFile) -> Path:
-    """The folder in which links must stay."""
+    """Return the folder in which links must stay."""
     return item.root.parent if item.root == item.source else item.root
 
 
 def _may_count(file: Path) -> bool:
-    """Whether what a file above the given folder says of readers counts: where only who may change
-    the folder could put it there, or its user is trusted."""
+    """Tell whether what a file above the given folder says of readers counts: where only who may
+    change the folder could put it there, or its user is trusted."""
     try:
         mode = file.parent.stat().st_mode
         shared = bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)
@@ -239,7 +239,7 @@ def _may_count(file: Path) -> bool:
 
 
 def _is_trusted(about: os.stat_result) -> bool:
-    """Whether a file is the user's own or root's; Windows does not say whose it is."""
+    """Tell whether a file is the user's own or root's; Windows does not say whose it is."""
     return sys.platform != "win32" and about.st_uid in (0, os.getuid())
 
 
@@ -251,7 +251,7 @@ def _sidecar(file: Path, text: str) -> dict[str, Any]:
 
 
 def _rules(file: Path, text: str) -> tuple[tuple[_Rule, ...], tuple[str, ...]]:
-    """The patterns of a folder's file with their metadata, and the folder's readers."""
+    """Return the patterns of a folder's file with their metadata, and the folder's readers."""
     try:
         found = _load(file, text)
         readers: tuple[str, ...] = ()
@@ -291,8 +291,8 @@ def _patterns(found: Any) -> Iterator[_Rule]:
 
 
 def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether a pattern means a file or a folder above it. `*` is anything but a slash, `**` any
-    folders; a pattern without a slash is a name at any depth."""
+    """Tell whether a pattern means a file or a folder above it. `*` is anything but a slash, `**`
+    any folders; a pattern without a slash is a name at any depth."""
 
     @cache
     def rest(number: int, at: int) -> bool:
@@ -310,7 +310,7 @@ def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _load(file: Path, text: str) -> Any:
-    """The content of a YAML or JSON file; raises ValueError."""
+    """Return the content of a YAML or JSON file; raises ValueError."""
     try:
         if file.suffix == ".json":
             return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
@@ -343,8 +343,8 @@ def _no_number(name: str) -> float:
 
 
 def _plain(node: yaml.Node, depth: int) -> Any:
-    """A node's value. What is written without quotes is typed as on the command line, so that dates
-    stay texts and 'no' is a word."""
+    """Return a node's value. What is written without quotes is typed as on the command line, so
+    that dates stay texts and 'no' is a word."""
     if depth > 3:
         raise ValueError("it is nested too deeply")
     if isinstance(node, yaml.MappingNode):

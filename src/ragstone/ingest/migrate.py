@@ -90,8 +90,8 @@ async def migrate(
 
 
 async def _where_it_is(source: ChunkIndex, collection: Collection) -> Collection:
-    """The collection as the source has it: an earlier move may have said that it is no more, or
-    only now, in the place that several share."""
+    """Return the collection as the source has it: an earlier move may have said that it is no more,
+    or only now, in the place that several share."""
     other = replace(collection, shared=not collection.shared)
     if await source.count(collection) or not await source.count(other):
         return collection
@@ -157,7 +157,7 @@ async def copy_all(
 
 
 async def _find_missing(source: End, target: End, chunks: Sequence[Chunk]) -> _Batch:
-    """Those of some chunks that the target lacks, with what it is to have of them."""
+    """Return those of some chunks that the target lacks, with what it is to have of them."""
     by_id = {chunk.chunk_id: chunk for chunk in chunks}
     here, there = await asyncio.gather(_read(source, by_id), _read_held(target, list(by_id)))
     return replace(here, chunks={i: by_id[i] for i in by_id if not _is_copied(here, there, i)})
@@ -180,12 +180,12 @@ async def _write(target: End, here: _Batch) -> int:
 
 
 async def _read_held(end: End, ids: Sequence[str]) -> _Batch:
-    """Those of some chunks that an index has."""
+    """Return those of some chunks that an index has."""
     return await _read(end, await end.index.fetch(end.collection, ids))
 
 
 async def _read(end: End, chunks: dict[str, Chunk]) -> _Batch:
-    """Chunks with what an index has of them."""
+    """Return chunks with what an index has of them."""
     if not chunks:
         return _Batch({}, {}, {})
     index, collection, ids = end.index, end.collection, list(chunks)

@@ -58,8 +58,8 @@ class Placement:
 
 
 async def is_elsewhere(collection: Collection, catalog: Catalog, index: ChunkIndex) -> bool:
-    """Whether the index holds nothing of documents that have chunks: it was exchanged, or is that
-    of another server, and they stayed behind."""
+    """Tell whether the index holds nothing of documents that have chunks: it was exchanged, or is
+    that of another server, and they stayed behind."""
     documents = await catalog.documents(collection.tenant, collection.id, limit=10)
     if not any(document.chunks for document in documents) or await _holds_some(collection, index):
         return False
@@ -77,7 +77,7 @@ async def _holds_some(collection: Collection, index: ChunkIndex) -> bool:
 
 
 def explain_elsewhere(name: str) -> str:
-    """What is said of such a collection."""
+    """Return what is said of such a collection."""
     return (
         f"The index holds nothing of the documents in collection {name!r}. Move them from where "
         "they are with 'ragstone migrate', or set INDEX__URL back."
@@ -184,8 +184,8 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
 
 
 async def list_retired(catalog: Catalog) -> frozenset[str]:
-    """The revisions that somebody may be deleting now, and then forget. What is retired while it is
-    kept stays known, and so hidden, until it is not kept any more."""
+    """Return the revisions that somebody may be deleting now, and then forget. What is retired
+    while it is kept stays known, and so hidden, until it is not kept any more."""
     return frozenset(name for _, name in await catalog.list_retired())
 
 
@@ -234,7 +234,7 @@ async def _copy(
 
 
 async def _keep_known(catalog: Catalog, chunks: Sequence[Chunk], gone: Set[str]) -> Set[str]:
-    """The revisions of some chunks that the state knows, without those that are gone."""
+    """Return the revisions of some chunks that the state knows, without those that are gone."""
     return await catalog.revisions(list({chunk.revision for chunk in chunks})) - gone
 
 

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ragstone.core.document import picture_id, picture_parts
-from ragstone.core.errors import (
-    ConfigError,
-    EmptyDocument,
-    UnreadableDocument,
-    WrongType,
-)
+from ragstone.core.errors import ConfigError, EmptyDocument, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import redraw
 from ragstone.ingest.formats.inline_text import read_typed_bullet, rewrite_block
@@ -95,12 +90,7 @@ def parse(
     around = _surroundings(path, folder)
     with _format_errors(path):
         known = FORMATS.get(_name(path))
-    recognition = Recognition(
-        settings.ocr,
-        settings.ocr_pages,
-        1 if sample else AHEAD,
-        noticed,
-    )
+    recognition = Recognition(settings.ocr, settings.ocr_pages, 1 if sample else AHEAD, noticed)
     CHOSEN.set(recognition)
     struck = StruckText()
     CURRENT.set(struck)
@@ -147,8 +137,8 @@ def parse(
 def draw_document_picture(
     path: Path, settings: ReadSettings, id: str, folder: Path | None = None
 ) -> tuple[str, bytes]:
-    """The picture of a document with this id, as it is shown: its media type and content, which
-    is drawn anew.
+    """Return the picture of a document with this id, as it is shown: its media type and content,
+    which is drawn anew.
 
     Raises a DocumentError, also where the file holds another picture by now.
     """
@@ -194,13 +184,13 @@ def _pin_document(path: Path, settings: ReadSettings) -> Iterator[Path]:
 
 
 def _until_read(blocks: Iterator[Block], opened: ExitStack) -> Iterator[Block]:
-    """The blocks; the file is closed behind the last, or when nobody wants more."""
+    """Yield the blocks; the file is closed behind the last, or when nobody wants more."""
     with opened:
         yield from blocks
 
 
 def _name(path: Path) -> str:
-    """The name of a file's format; raises WrongType for an ending that no format has."""
+    """Return the name of a file's format; raises WrongType for an ending that no format has."""
     name = path.suffix.lower().removeprefix(".")
     if name not in FORMATS:
         raise WrongType(f"{path.name} is of a type that cannot be read. See the supported types.")
@@ -219,7 +209,7 @@ def _format_errors(path: Path) -> Iterator[None]:
 
 
 def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
-    """A file that becomes unreadable half-way is still a DocumentError; text is whole."""
+    """Check that text is whole; a file that becomes unreadable half-way is a DocumentError too."""
     try:
         with _format_errors(path):
             for block in blocks:
@@ -259,8 +249,8 @@ def _first_title(first: Block, media_type: str) -> str:
 
 
 def _is_title(text: str, beginning: str) -> bool:
-    """Whether what a document says is its title is one: not the name of a program's new file, nor
-    a number or that of the template that it was made of, which its beginning does not name."""
+    """Tell whether what a document says is its title is one: not the name of a program's new file,
+    nor a number or that of the template that it was made of, which its beginning does not name."""
     if _PROGRAM_TITLE.fullmatch(text):
         return False
     is_doubtful = _TEMPLATE.search(text) or not _WORD.search(text)

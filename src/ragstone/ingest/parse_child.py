@@ -197,7 +197,7 @@ class _Batches:
             self.flush()
 
     def report_progress(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The blocks; while they come slowly, that they come is told."""
+        """Yield the blocks; while they come slowly, that they come is told."""
         for block in blocks:
             if time.monotonic() - self._sent > BATCH_SECONDS:
                 self.flush()
@@ -209,8 +209,8 @@ class _Batches:
 
 
 def cut_long_block(block: Block, most: int = BLOCK_CHARS) -> Iterator[Block]:
-    """The block, or its parts of at most `most` characters, cut at line ends or words where there
-    are any."""
+    """Yield the block, or its parts of at most `most` characters, cut at line ends or words where
+    there are any."""
     text, start = block.text, 0
     while len(text) - start > most:
         end = start + most
@@ -227,7 +227,7 @@ def _part(block: Block, start: int, end: int) -> Block:
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes from and to the server, out of reach of parsers that print or read."""
+    """Return the pipes from and to the server, out of reach of parsers that print or read."""
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

@@ -157,7 +157,7 @@ Message = (
 
 
 def encode_message(message: Message | ReadRequest) -> bytes:
-    """The message as JSON."""
+    """Return the message as JSON."""
     # A path may hold surrogates, which only an escape carries; texts are whole.
     ascii_only = isinstance(message, ReadRequest)
     text = json.dumps(message, default=_plain, ensure_ascii=ascii_only, separators=(",", ":"))

@@ -123,7 +123,7 @@ class ParseProcesses:
         heavy: Callable[[], None] = lambda: None,
         owner: Owner = NOBODY,
     ) -> str:
-        """The beginning of a file's text; raises DocumentError."""
+        """Return the beginning of a file's text; raises DocumentError."""
         async with self._open_reading(path, size, owner, heavy) as reading:
             return await reading.read_beginning(characters)
 
@@ -137,7 +137,7 @@ class ParseProcesses:
     async def picture(
         self, path: Path, size: int, id: str, folder: Path | None = None, owner: Owner = NOBODY
     ) -> bytes:
-        """A picture of a file by its id, as it is shown; raises DocumentError."""
+        """Return a picture of a file by its id, as it is shown; raises DocumentError."""
         async with self._open_reading(path, size, owner, folder=folder) as reading:
             return await reading.picture(id)
 
@@ -249,14 +249,14 @@ class Reading:
         self.head = self._expect(await self._next(), DocumentHead)
 
     async def read_beginning(self, characters: int) -> str:
-        """The beginning of the text instead of the chunks."""
+        """Return the beginning of the text instead of the chunks."""
         await self._ask(beginning=characters)
         text = self._expect(await self._next(), Beginning).text
         self._process.finish()
         return text
 
     async def batches(self) -> AsyncGenerator[Sequence[TextPiece], None]:
-        """The chunks, in batches."""
+        """Yield the chunks, in batches."""
         while not isinstance(message := await self._next(), Finished):
             if pieces := self._expect(message, Pieces).pieces:
                 # Text is worth its time; a file that only loops gives none.
@@ -267,7 +267,7 @@ class Reading:
             self._process.finish()
 
     async def members(self, folder: Path | None) -> list[ArchiveMember]:
-        """The members of the archive that it is, instead of the chunks."""
+        """Return the members of the archive that it is, instead of the chunks."""
         await self._ask(members=True, unpack_to=str(folder or ""))
         members: list[ArchiveMember] = []
         while not isinstance(message := await self._next(), Finished):
@@ -276,7 +276,7 @@ class Reading:
         return members
 
     async def picture(self, id: str) -> bytes:
-        """A picture of it instead of the chunks."""
+        """Return a picture of it instead of the chunks."""
         await self._ask(picture=id)
         drawn = self._expect(await self._next(), Drawn).base64
         self._process.finish()
@@ -309,7 +309,7 @@ class Reading:
             await self._process.call(self._process.send, request)
 
     async def _next(self) -> Message:
-        """The next message that says something, within the time that is left."""
+        """Return the next message that says something, within the time that is left."""
         silent = self._settings.parse_seconds
         while isinstance(message := await self._receive(silent), Recognising):
             self._pages += 1
@@ -322,7 +322,7 @@ class Reading:
         return message
 
     async def _receive(self, silent: float) -> Message:
-        """The next message, which has to come in so many seconds."""
+        """Return the next message, which has to come in so many seconds."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(min(self._left, silent)):
@@ -400,7 +400,7 @@ class Reading:
 
 
 def _describe_status(status: int) -> str:
-    """An exit status, or the signal that it stands for."""
+    """Return an exit status, or the signal that it stands for."""
     try:
         return signal.Signals(-status).name if status < 0 else f"status {status}"
     except ValueError:

@@ -65,7 +65,7 @@ def attach_leads(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _introduction(text: str) -> str:
-    """The last sentence, in one line; none where it is too long to introduce anything."""
+    """Return the last sentence, in one line; none where it is too long to introduce anything."""
     spans = sentences(text)
     last = " ".join(text[spans[-1].start : spans[-1].end].split()) if spans else ""
     return last if len(last) <= MAX_LEAD_CHARS else ""
@@ -73,7 +73,7 @@ def _introduction(text: str) -> str:
 
 _FIGURE = re.compile(
     r"(?:Figure|Fig\.?|Illustration|Image|Photo|Abbildung|Abb\.?|Bild|Figura|Ilustraci[oó]n"
-    r"|Рис\.?|Рисунок|图|圖|図)\s?\d",
+    r"|Рис\.?|Рисунок|图|圖|図)\s?\d"
 )
 _MAX_CAPTION_CHARS = 400
 
@@ -82,7 +82,7 @@ DESCRIBED = "described by a model"
 
 
 def is_figure_caption(block: Block) -> bool:
-    """Whether a block says what a picture shows: "Figure 3: The pump"."""
+    """Tell whether a block says what a picture shows: "Figure 3: The pump"."""
     if block.kind not in ("caption", "paragraph") or len(block.text) > _MAX_CAPTION_CHARS:
         return False
     return _FIGURE.match(block.text) is not None
@@ -102,7 +102,7 @@ def add_captions(blocks: Iterable[Block], captions: Mapping[str, str]) -> Iterat
 
 
 def drop_bare_pictures(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks without those that are pictures alone.
+    """Yield the blocks without those that are pictures alone.
 
     Such a picture goes to the caption right after it or before it; else to the block before it,
     unless that is a heading; else to the one after it. A caption beside a described picture has
@@ -128,7 +128,7 @@ def drop_bare_pictures(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _place_pictures(held: Block, loose: tuple[str, ...], block: Block) -> tuple[Block, Block]:
-    """Two blocks that follow each other, with the pictures between them."""
+    """Return two blocks that follow each other, with the pictures between them."""
     told = _says(block) and not block.pictures
     if loose:
         onward = told or (held.kind == "heading" and block.kind != "heading")

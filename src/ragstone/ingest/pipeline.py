@@ -27,13 +27,8 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
 from ragstone.ingest import changes, document_changes, file_threads, readers, uploads
 from ragstone.ingest.batch_writer import BatchWriter, Done
-from ragstone.ingest.captions import CaptionMaker
-from ragstone.ingest.comparison import (
-    ChangedFile,
-    FileComparison,
-    is_kept,
-    is_textless_picture,
-)
+from ragstone.ingest.captions import CaptionMaker, with_picture_text
+from ragstone.ingest.comparison import ChangedFile, FileComparison, is_kept, is_textless_picture
 from ragstone.ingest.document_changes import DocumentChanges
 from ragstone.ingest.embedding import (
     Leaves,
@@ -63,7 +58,6 @@ from ragstone.ingest.members import OpenedArchives, forget_archives, open_archiv
 from ragstone.ingest.move import Placement, move_if_due
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import PARSE_PROCESSES, ParseProcesses
-from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.places import find_file, is_archive, keep_folder, open_regular, resolve_links
 from ragstone.ingest.progress import MAX_FAILURES, Tracker
 from ragstone.ingest.reading_marks import ReadingMarks
@@ -267,7 +261,7 @@ class Pipeline(DocumentChanges):
         return True
 
     async def picture(self, document: Document, id: str) -> bytes:
-        """A picture of a document by its id, drawn anew from the document's file; raises
+        """Return a picture of a document by its id, drawn anew from the document's file; raises
         DocumentError."""
         source = Path(document.source)
         file = await asyncio.to_thread(self.originals.find_file, document.id) or source
@@ -276,8 +270,8 @@ class Pipeline(DocumentChanges):
         return await self._drawing.picture(file, document.size, id, folder, owner)
 
     async def with_picture_text(self, ask: Ask) -> Ask:
-        """The question with the text in its pictures instead of them, where that can be recognised
-        and there is some."""
+        """Return the question with the text in its pictures instead of them, where that can be
+        recognised and there is some."""
         if not (self._settings.ocr and is_installed()):
             return ask
         owner = Owner(ask.principal.tenant, "")
@@ -293,8 +287,8 @@ class Pipeline(DocumentChanges):
         await self._drawing.aclose()
 
     async def _list_only(self, request: IngestRequest, id: str) -> list[Path] | None:
-        """What alone is to be looked at, None for everything: what the request names, and the
-        documents that include any of it."""
+        """Return what alone is to be looked at, None for everything: what the request names, and
+        the documents that include any of it."""
         if not request.only:
             return None
         real = await file_threads.run(request.paths, _real_paths, request.only)
@@ -304,7 +298,7 @@ class Pipeline(DocumentChanges):
     async def _find_sources(
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
     ) -> Mapping[str, Sequence[str]]:
-        """What is known of the places that are looked at, and of the files found there."""
+        """Return what is known of the places that are looked at, and of the files found there."""
         if only is None:
             return await self._catalog.sources(collection.tenant, collection.id)
         files, folders = await file_threads.run(only, _files_and_folders, only)
@@ -317,7 +311,7 @@ class Pipeline(DocumentChanges):
     async def _keep_known_paths(
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
     ) -> list[FoundFile]:
-        """Each file once, at the path that it has in the collection already."""
+        """Return each file once, at the path that it has in the collection already."""
         known = await self._find_sources(collection, only, found)
         return await asyncio.to_thread(lambda: list(changes.keep_known_paths(found, known)))
 
@@ -472,7 +466,7 @@ class Pipeline(DocumentChanges):
         tracker: Tracker,
         leaves: Leaves,
     ) -> None:
-        """Text and vectors at once: the vectors follow behind the text."""
+        """Index text and vectors at once: the vectors follow behind the text."""
         pending = Pending(self._index, collection)
 
         async def refuse(changed: ChangedFile, error: DocumentError) -> None:
@@ -524,7 +518,7 @@ class Pipeline(DocumentChanges):
     async def _find_captions(
         self, collection: Collection, document: Document | None
     ) -> Mapping[str, str]:
-        """What a model said of the pictures of a document that is indexed."""
+        """Return what a model said of the pictures of a document that is indexed."""
         if self._captions is None or document is None:
             return {}
         return await self._captions.find_descriptions(collection, document)
@@ -605,7 +599,7 @@ class Pipeline(DocumentChanges):
             await asyncio.to_thread(uploads.forget, item)
 
     def _handle_written(self, collection: Collection, tracker: Tracker) -> Done:
-        """What follows when documents can be found by their words."""
+        """Return what follows when documents can be found by their words."""
         replaced: list[str] = []
 
         async def purge(several: Sequence[tuple[ChangedFile, Written]]) -> None:
@@ -680,7 +674,7 @@ def _expect(found: Sequence[FoundFile], tracker: Tracker) -> None:
 
 
 def _source(item: FoundFile) -> str:
-    """The source of a file's document."""
+    """Return the source of a file's document."""
     return item.handed.source if item.handed else item.place
 
 
@@ -697,15 +691,15 @@ def _real_paths(paths: Sequence[str]) -> list[str]:
 
 
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:
-    """The real places that are files, and those that are folders, as archives are too, or gone, as
-    a folder may be."""
+    """Return the real places that are files, and those that are folders, as archives are too, or
+    gone, as a folder may be."""
     real = {resolve_links(place) for place in places}
     files = {item for item in real if os.path.isfile(item)}
     return files, {item for item in real if item not in files or is_archive(item)}
 
 
 def _is_below(source: str, places: AbstractSet[str]) -> bool:
-    """Whether a file is at or below one of the places."""
+    """Tell whether a file is at or below one of the places."""
     return source in places or any(str(parent) in places for parent in Path(source).parents)
 
 

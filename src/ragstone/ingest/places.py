@@ -24,12 +24,12 @@ ARCHIVE = ".zip"
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of this name is a folder of its members."""
+    """Tell whether a file of this name is a folder of its members."""
     return name.lower().endswith(ARCHIVE)
 
 
 def find_archive(place: str | Path) -> str:
-    """The archive on the disk that a place is in, empty for one that is not a member's."""
+    """Return the archive on the disk that a place is in, empty for one that is not a member's."""
     path = os.fspath(place)
     if ARCHIVE not in path.lower():
         return ""
@@ -42,7 +42,7 @@ def find_archive(place: str | Path) -> str:
 
 
 def find_file(place: str | Path) -> Path:
-    """The file on the disk that holds what is at a place."""
+    """Return the file on the disk that holds what is at a place."""
     return Path(find_archive(place) or place)
 
 
@@ -53,7 +53,7 @@ def locate_member(place: Path) -> tuple[str, str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a member of an archive is hidden, or what macOS keeps beside the files."""
+    """Tell whether a member of an archive is hidden, or what macOS keeps beside the files."""
     return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
 
 
@@ -64,8 +64,8 @@ _NO_FILE = "it is not a regular file"
 
 
 def resolve_links(path: str | Path) -> str:
-    """The place that a path leads to. Where a link on it is swapped for something else just then,
-    the whole path as it is, which cannot be opened as long as a link is on it."""
+    """Return the place that a path leads to. Where a link on it is swapped for something else just
+    then, the whole path as it is, which cannot be opened as long as a link is on it."""
     try:
         return os.path.realpath(path)
     except OSError:
@@ -218,7 +218,7 @@ else:
 
 
 def _check_regular(handle: int) -> int:
-    """The descriptor, if it is of a regular file; else it is closed. Raises OSError."""
+    """Return the descriptor, if it is of a regular file; else it is closed. Raises OSError."""
     try:
         if stat.S_ISREG(os.fstat(handle).st_mode):
             return handle

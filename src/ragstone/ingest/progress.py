@@ -86,13 +86,13 @@ class Tracker:
         self._done_before = 0
 
     def expect(self, files: int, size: int) -> None:
-        """So many files of so many bytes will be read."""
+        """Note that so many files of so many bytes will be read."""
         self._total_bytes = size + files * FILE_BYTES
         self._since = time.monotonic()
         self._set(total=files)
 
     def set_waiting(self, chunks: int) -> None:
-        """So many chunks of the collection wait for their vectors now."""
+        """Note that so many chunks of the collection wait for their vectors now."""
         before = self._earlier
         # The stored progress may be a second older than what was done.
         done = max(before.embedded, before.chunks + before.waiting - chunks)
@@ -196,7 +196,7 @@ class Tracker:
         self.count_embedded(chunks)
 
     def count_questions(self, questions: int, usage: Usage) -> None:
-        """So many questions were thought of with this use of the chat model."""
+        """Add questions that were thought of with this use of the chat model."""
         now = self._now
         self._set(questions=now.questions + questions, usage=now.usage + usage)
 
@@ -243,8 +243,8 @@ class Tracker:
         return self._earlier.seconds + time.monotonic() - self._started
 
     def _eta(self) -> float | None:
-        """The seconds that remain: those of reading, and of the vectors that will be missing then,
-        each at its own rate so far. None if there is too little to tell a rate from."""
+        """Return the seconds that remain: those of reading, and of the vectors that will be missing
+        then, each at its own rate so far. None if there is too little to tell a rate from."""
         if self._now.phase == "building":
             return None
         if self._now.phase == "embedding":
@@ -258,14 +258,14 @@ class Tracker:
         return None if vectors is None else max(reading, self._seconds_of_comparing(took)) + vectors
 
     def _seconds_of_comparing(self, took: float) -> float:
-        """What it takes to tell which of the remaining files are changed."""
+        """Return what it takes to tell which of the remaining files are changed."""
         compared, total = self._same + self._changed, self._now.total or 0
         left = max(0, total - max(compared, self._now.files))
         return took * left / compared if compared else 0.0
 
     def _seconds_of_vectors(self, reading: float, to_read: float) -> float | None:
-        """What the vectors take that are still missing when the rest is read, `to_read` bytes in
-        so many seconds."""
+        """Return what the vectors take that are still missing when the rest is read, `to_read`
+        bytes in so many seconds."""
         now, done = self._now, self._now.embedded - self._embedded_before
         new = now.chunks - self._earlier.chunks - self._taken_over
         to_come = to_read * max(0, new) / self._bytes if self._bytes else 0.0
@@ -283,8 +283,8 @@ class Tracker:
         return max(0.0, missing - meanwhile) * self._busy / done
 
     def _bytes_to_read(self) -> float:
-        """Bytes of files that are changed, or will be found so: as large a share of those that are
-        not compared yet as of those that are."""
+        """Return bytes of files that are changed, or will be found so: as large a share of those
+        that are not compared yet as of those that are."""
         unread = max(0, self._changed_bytes - self._bytes)
         compared = self._same_bytes + self._changed_bytes
         unknown = max(0, self._total_bytes - self._changed_bytes)
@@ -294,5 +294,5 @@ class Tracker:
 
 
 def _is_telling(done: int, seconds: float) -> bool:
-    """Whether the rate of so many chunks in so many seconds says something about others."""
+    """Tell whether the rate of so many chunks in so many seconds says something about others."""
     return done >= TELLING or (done > 0 and seconds >= TELLING_SECONDS)

@@ -23,7 +23,7 @@ AT_ONCE = 100
 
 
 def lock_readers(catalog: Catalog, collection: Collection) -> AbstractAsyncContextManager[None]:
-    """Nobody else gives chunks of the collection other readers, or takes their readers over."""
+    """Let nobody else give chunks of the collection other readers, or take their readers over."""
     return catalog.alone(collection.tenant, f"{collection.id} readers")
 
 

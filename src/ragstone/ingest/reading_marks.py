@@ -49,7 +49,7 @@ class ReadingMarks:
 
     @contextmanager
     def mark(self, item: FoundFile, sample: bool = False) -> Iterator[Callable[[], None]]:
-        """While a file is read; yields what to call if that takes much memory.
+        """Mark a file while it is read; yields what to call if that takes much memory.
 
         Raises UnreadableDocument for a file with which the server has died too often. That ends
         its mark, unless it is read as a `sample` only, so that it can be tried again.
@@ -92,7 +92,7 @@ def _after_death(new: ReadingMark, left: ReadingMark | None) -> ReadingMark:
 
 
 def _read(place: Path) -> ReadingMark | None:
-    """The mark that is left; one that was cut off in writing counts for nothing."""
+    """Return the mark that is left; one that was cut off in writing counts for nothing."""
     try:
         return ReadingMark(**json.loads(place.read_bytes()))
     except (OSError, ValueError, TypeError):

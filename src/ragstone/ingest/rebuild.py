@@ -116,7 +116,7 @@ async def _has_model_vectors(index: ChunkIndex, embedders: Embedders, new: Colle
 async def _successor(
     old: Collection, index: ChunkIndex, embedders: Embedders, settings: IngestSettings
 ) -> Collection:
-    """The same collection under the model that its text asks for now."""
+    """Return the same collection under the model that its text asks for now."""
     language = main_language(await index.facet(old, "language")) or old.language
     embedder = embedders.choose(language)
     return replace(

@@ -71,7 +71,7 @@ class ReadOutcome:
         return {*self.written, *self.failed, *self.back}
 
     def format_progress(self) -> dict[str, Any]:
-        """As the progress of a job."""
+        """Write the progress as that of a job."""
         return {
             "written": {
                 id: [item.chunks, item.pages, list(item.notes), item.embedded]
@@ -94,17 +94,13 @@ class ReadOutcome:
 
 
 def file_request(changed: ChangedFile) -> dict[str, Any]:
-    """A file as the request of a part names it."""
+    """Return a file as the request of a part names it."""
     item = changed.item
-    return {
-        "source": item.place,
-        "root": str(item.root),
-        "document": wire.dump(changed.document),
-    }
+    return {"source": item.place, "root": str(item.root), "document": wire.dump(changed.document)}
 
 
 def parse_file_request(file: Mapping[str, Any], known: Document | None = None) -> ChangedFile:
-    """The inverse of `file_request`, with the document that is known already."""
+    """Return the inverse of `file_request`, with the document that is known already."""
     document = wire.load(Document, file["document"])
     source, root = file["source"], Path(file["root"])
     item = FoundFile(source, document.path, root, document.size, document.modified)
@@ -150,7 +146,7 @@ class Sharing:
         return bool(self._embedding)
 
     def end(self) -> None:
-        """Everything is done."""
+        """Note that everything is done."""
         self._ended.set()
 
     async def all_read(self) -> None:
@@ -296,8 +292,8 @@ class Sharing:
         return NewPart(uuid4().hex, kind, {"collection": wire.dump(self._collection), **what})
 
     def _some_files(self, most: int) -> Iterator[ChangedFile]:
-        """Files that another process may see too; uploads are in the data directory of this one,
-        and what is in an archive is known to it alone."""
+        """Yield files that another process may see too; uploads are in the data directory of this
+        one, and what is in an archive is known to it alone."""
         size = 0
         while most > 0 and size <= MAX_BYTES and not self.files.empty():
             changed = self.files.get_nowait()

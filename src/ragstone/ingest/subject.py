@@ -44,8 +44,8 @@ _VERSION = re.compile(r"\b(?:version|release|revision|v\.?)\s?(\d+(?:\.\d+)+)", 
 
 
 def find_subject(title: str, path: str, metadata: Mapping[str, Any], opening: str) -> str:
-    """The names that `title` lacks, at most MAX_SUBJECT_CHARS, most telling first; empty
-    if there are none."""
+    """Return the names that `title` lacks, at most MAX_SUBJECT_CHARS, most telling first; empty if
+    there are none."""
     known = find_names(title)
     words, numbers = {*known.words, *known.years}, {item.number for item in known.numbered}
     parts: list[str] = []
@@ -61,7 +61,7 @@ def find_subject(title: str, path: str, metadata: Mapping[str, Any], opening: st
 
 
 def _of_path(path: str) -> Iterator[str]:
-    """The file's name, and the folders that have a number."""
+    """Yield the file's name, and the folders that have a number."""
     *folders, file = path.strip("/").split("/")
     yield from _readable_name(PurePosixPath(file).stem)
     for folder in reversed(folders):
@@ -83,7 +83,7 @@ def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_text(opening: str) -> Iterator[str]:
-    """The first company, the year of the report, and the version."""
+    """Yield the first company, the year of the report, and the version."""
     company = _LEGAL_FORM.search(opening) and _COMPANY.search(opening)
     company = company or _COMPANY_CHINESE.search(opening)
     if company:

@@ -81,9 +81,9 @@ class Spool:
         return str(file)
 
     def locate(self, handed: Handed, elsewhere: bool) -> Handed:
-        """The document with its file in this spool: the directory may have been moved since, or be
-        a copy, which has nothing to do with the files of the original. `elsewhere` says that other
-        servers have spools too."""
+        """Return the document with its file in this spool: the directory may have been moved since,
+        or be a copy, which has nothing to do with the files of the original. `elsewhere` says that
+        other servers have spools too."""
         *_, folder, id, name = ("", "", "", *Path(handed.file).parts)
         mine = self._folder / id / name
         # What a program hands over itself lies wherever it has put it.
@@ -121,8 +121,8 @@ class Spool:
 
 
 def kept_folder(data: Path, owner: Principal) -> Path:
-    """Where the files are that a user keeps apart from documents. The plugin that keeps them may be
-    switched off when the user is erased."""
+    """Return where the files are that a user keeps apart from documents. The plugin that keeps them
+    may be switched off when the user is erased."""
     return data.expanduser().absolute() / KEPT / owner_digits(owner.tenant, owner.user)
 
 
@@ -177,13 +177,13 @@ class Originals:
             return None
 
     def all(self) -> list[tuple[str, Path]]:
-        """Every document of which there is one, by its id, and the file."""
+        """Return every document of which there is one, by its id, and the file."""
         return [
             (document, file) for document in self.documents() if (file := self.find_file(document))
         ]
 
     def documents(self) -> list[str]:
-        """The ids of the documents of which something is kept."""
+        """Return the ids of the documents of which something is kept."""
         if self._folder is None or not self._folder.is_dir():
             return []
         return sorted(name for name in os.listdir(self._folder) if not name.startswith("."))
@@ -270,13 +270,13 @@ class Originals:
 
 
 def private_file(path: Path) -> BinaryIO:
-    """A new file that only its owner can read, to write to."""
+    """Return a new file that only its owner can read, to write to."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def plain_name(name: str) -> str:
-    """A file name without folders, control characters and leading dots, and not too long; empty if
-    nothing is left of it."""
+    """Return a file name without folders, control characters and leading dots, and not too long;
+    empty if nothing is left of it."""
     last = name.replace("\\", "/").rpartition("/")[2].encode("utf-8", "replace").decode()
     clean = "".join(character for character in last if character.isprintable())
     clean = " ".join(clean.split()).strip(" .")
@@ -288,20 +288,20 @@ def plain_name(name: str) -> str:
 
 
 def _truncate(text: str, most: int) -> str:
-    """As much of the text as fits into so many bytes."""
+    """Cut the text to what fits into so many bytes."""
     return text.encode()[:most].decode("utf-8", "ignore")
 
 
 def build_found_file(handed: Handed) -> FoundFile:
-    """The file of a document, as if it had been found."""
+    """Return the file of a document, as if it had been found."""
     file = Path(os.path.realpath(handed.file))
     size = file.stat().st_size if file.exists() else 0
     return FoundFile(str(file), handed.path, file, size, handed.modified, handed)
 
 
 def describe_document(document: Document, handed: Handed) -> Document:
-    """The document with its metadata, without its content. Metadata that the document has already
-    is what the request says of all of them."""
+    """Return the document with its metadata, without its content. Metadata that the document has
+    already is what the request says of all of them."""
     metadata = {**handed.metadata, **(document.metadata or {})}
     said = handed.title or document.title or metadata.get("title")
     return replace(
@@ -314,8 +314,8 @@ def describe_document(document: Document, handed: Handed) -> Document:
 
 
 def hash_document(item: FoundFile, document: Document) -> tuple[str, tuple[Path, ...]]:
-    """A hash of the content, of the files that it includes, and of what is said about it; and
-    those files. Raises UnreadableDocument."""
+    """Return a hash of the content, of the files that it includes, and of what is said about it;
+    and those files. Raises UnreadableDocument."""
     content = item.digest or content_hash(item.source)
     files, included = ((), ()) if item.handed or item.digest else _find_included(item, document)
     titled = item.handed is not None and document.title
@@ -327,7 +327,7 @@ def hash_document(item: FoundFile, document: Document) -> tuple[str, tuple[Path,
 
 
 def _find_included(item: FoundFile, document: Document) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The files that a document includes, and their hashes."""
+    """Return the files that a document includes, and their hashes."""
     folder = find_given_folder(document.path, item.source)
     if folder is None:
         return (), ()
@@ -339,7 +339,7 @@ def _find_included(item: FoundFile, document: Document) -> tuple[tuple[Path, ...
 
 
 def _pictures(path: Path, folder: Path) -> tuple[Path, ...]:
-    """Those whose text is read with a page."""
+    """Return those whose text is read with a page."""
     if path.suffix.lower() not in (".html", ".htm", ".xhtml") or not is_installed():
         return ()
     from ragstone.ingest.formats.page_pictures import find_picture_files  # Loads lxml.
@@ -348,7 +348,7 @@ def _pictures(path: Path, folder: Path) -> tuple[Path, ...]:
 
 
 def is_ingested(item: FoundFile) -> bool:
-    """Whether an earlier run has done with this document."""
+    """Tell whether an earlier run has done with this document."""
     return not item.source.exists()
 
 

@@ -40,7 +40,7 @@ class VocabularyReader:
         self._waking.wake(collection)
 
     async def make(self, collection: Collection, tracker: Tracker) -> bool:
-        """Nothing: no ingest waits for a vocabulary."""
+        """Do nothing: no ingest waits for a vocabulary."""
         return False
 
     async def drain(self) -> None:

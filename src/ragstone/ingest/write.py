@@ -37,7 +37,7 @@ from ragstone.ports.jobs import Job
 MAX_COMPARED_CHUNKS = 8_192
 """Chunks of other versions that are looked at for one write."""
 
-NEAR = 256
+MAX_MOVE = 256
 """By how many places a text may have moved in its document."""
 
 
@@ -56,7 +56,7 @@ async def find_known_vectors(
     documents: Sequence[Document],
     rows: Sequence[Chunk],
 ) -> Mapping[str, KnownVectors]:
-    """What is known of `rows`, chunks of new versions of `documents`, by their ids."""
+    """Return what is known of `rows`, chunks of new versions of `documents`, by their ids."""
     before = await catalog.find_documents([document.id for document in documents])
     hashes = {document.content_hash for document in documents if document.content_hash}
     same = await catalog.of_content(collection.tenant, collection.id, hashes)
@@ -91,9 +91,9 @@ async def find_known_vectors(
 async def _fetch_near(
     index: ChunkIndex, collection: Collection, sources: Iterable[Document], rows: Sequence[Chunk]
 ) -> Mapping[str, Chunk]:
-    """The chunks of documents that answer which may have the texts of `rows`."""
-    first = max(0, min(row.chunk_index for row in rows) - NEAR)
-    last = max(row.chunk_index for row in rows) + NEAR
+    """Return the chunks of documents that answer which may have the texts of `rows`."""
+    first = max(0, min(row.chunk_index for row in rows) - MAX_MOVE)
+    last = max(row.chunk_index for row in rows) + MAX_MOVE
     ids = [
         chunk_id(source.id, source.version, number)
         for source in sources
@@ -104,13 +104,13 @@ async def _fetch_near(
 
 
 def _embedding_key(chunk: Chunk) -> tuple[str, str]:
-    """What a chunk's vectors are made of: its language decides which model reads it."""
+    """Return what a chunk's vectors are made of: its language decides which model reads it."""
     return chunk.searchable, chunk.language
 
 
 def _content_key(chunk: Chunk) -> tuple[int, str, tuple[str, ...], str]:
-    """What a chunk of the same content says, whatever the document is called: a renamed file is
-    not embedded anew for its name, which its words have at once."""
+    """Return what a chunk of the same content says, whatever the document is called: a renamed file
+    is not embedded anew for its name, which its words have at once."""
     return chunk.chunk_index, chunk.text, chunk.section, chunk.language
 
 
@@ -124,8 +124,8 @@ OPENING_PIECES = 3
 
 
 def document_id(tenant: str, collection: str, path: str) -> str:
-    """The same id for the same place in the collection of this id, so that a new version replaces
-    the old one."""
+    """Return the same id for the same place in the collection of this id, so that a new version
+    replaces the old one."""
     return str(uuid5(NAMESPACE_URL, f"ragstone:{tenant}\0{collection}\0{path}"))
 
 
@@ -167,7 +167,8 @@ class Writer:
         """The revisions that were begun for the part."""
 
     def for_part(self, part: Job) -> "Writer":
-        """One that writes for a part of an ingest, and only as long as its worker has that."""
+        """Make a writer for a part of an ingest, which writes only as long as its worker has
+        that."""
         return Writer(self._index, self._catalog, self._processes, part)
 
     async def write(
@@ -286,7 +287,7 @@ class Writer:
     async def _begin(
         self, collection: Collection, documents: Sequence[Document]
     ) -> Sequence[Begun]:
-        """Versions to write, without what a writer that died has left of them."""
+        """Return versions to write, without what a writer that died has left of them."""
         begun = await self._catalog.begin_all(documents, self._part)
         pairs = list(zip(documents, begun, strict=True))
         if self._part:
@@ -321,19 +322,15 @@ class Writer:
         return len(told)
 
     async def sample(
-        self,
-        file: Path,
-        size: int,
-        heavy: Callable[[], None] = lambda: None,
-        owner: Owner = NOBODY,
+        self, file: Path, size: int, heavy: Callable[[], None] = lambda: None, owner: Owner = NOBODY
     ) -> str:
-        """The beginning of the text of a file of so many bytes; raises DocumentError."""
+        """Return the beginning of the text of a file of so many bytes; raises DocumentError."""
         return await self._processes.read_beginning(file, size, SAMPLE_CHARS, heavy, owner)
 
     async def members(
         self, file: Path, size: int, folder: Path | None, heavy: Callable[[], None], owner: Owner
     ) -> list[ArchiveMember]:
-        """The members of an archive; see `ParseProcesses.members`."""
+        """Return the members of an archive; see `ParseProcesses.members`."""
         return await self._processes.members(file, size, folder, heavy, owner)
 
     async def aclose(self) -> None:

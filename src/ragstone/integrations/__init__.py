@@ -6,8 +6,8 @@ from ragstone.core.source import Source
 
 
 def metadata(source: Source) -> dict[str, Any]:
-    """What a framework is told of a passage besides its text: the document's metadata, and where
-    the passage stands."""
+    """Return what a framework is told of a passage besides its text: the document's metadata, and
+    where the passage stands."""
     return {
         **source.metadata,
         "title": source.title,

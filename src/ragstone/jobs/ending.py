@@ -43,8 +43,8 @@ class JobAttempt:
             self._embedding_since, self._embedded_before = now, progress.get("embedded")
 
     def had_turn(self, seconds: float) -> bool:
-        """Whether it may be interrupted to let others go first: it embeds, so that little is done
-        again, and has got on with that for so long, and for longer than what came before."""
+        """Tell whether it may be interrupted to let others go first: it embeds, so that little is
+        done again, and has got on with that for so long, and for longer than what came before."""
         got_on = self.progress and self.progress.get("embedded") != self._embedded_before
         read = self._embedding_since - self.began
         return bool(got_on) and time.monotonic() - self._embedding_since > max(seconds, read)
@@ -107,7 +107,7 @@ class StoreTrouble:
         self._error = error
 
     def persistent_error(self) -> RagstoneError | None:
-        """The error if nothing could be recorded for PATIENCE_SECONDS."""
+        """Return the error if nothing could be recorded for PATIENCE_SECONDS."""
         return self._error if time.monotonic() - self._since > PATIENCE_SECONDS else None
 
 
@@ -137,8 +137,8 @@ class Ending:
         )
 
     async def record_broken(self, job: Job, error: BaseException) -> bool:
-        """The attempt failed: the job is queued again if that may help, else it has failed. False
-        if it was taken away meanwhile."""
+        """Record a failed attempt: the job is queued again if that may help, else it has failed.
+        False if it was taken away meanwhile."""
         known = _find_raised_error(error)
         if known is None:
             log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
@@ -166,13 +166,14 @@ class Ending:
         await self._record_with_retries(lambda: self._store.again(job, due, "", "", failed=False))
 
     def until(self, kind: str, state: State) -> float:
-        """Until when a job that ends now is kept."""
+        """Tell until when a job that ends now is kept."""
         answered = kind == "ask" and state == DONE
         kept = ANSWER_SECONDS if answered else KEEP_SECONDS
         return state_time() + kept
 
     def _backoff(self, failures: int, error: RagstoneError) -> float:
-        """Seconds before the next attempt: doubled each time, and spread by half either way."""
+        """Return the seconds before the next attempt: doubled each time, spread by half either
+        way."""
         # The exponent is bounded because 2.0 ** 1024 is not a number any more.
         pause = min(LONGEST_PAUSE, RETRY_SECONDS * 2.0 ** min(failures, 30))
         waits = (Unavailable, Postponed, TooManyRequests)
@@ -199,7 +200,7 @@ class Ending:
 
 
 def _find_raised_error(error: BaseException) -> RagstoneError | None:
-    """The error that was raised on purpose, also from inside a group."""
+    """Return the error that was raised on purpose, also from inside a group."""
     if isinstance(error, BaseExceptionGroup):
         found = error.subgroup(RagstoneError)
         return _find_raised_error(found.exceptions[0]) if found else None

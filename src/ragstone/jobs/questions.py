@@ -41,7 +41,7 @@ def question_id(ask: Ask) -> str:
 
 
 def format_request(ask: Ask) -> dict[str, Any]:
-    """The question as a job keeps it."""
+    """Return the question as a job keeps it."""
     return {ASK: wire.dump(ask)}
 
 
@@ -63,7 +63,7 @@ def _list_documents(turn: Turn) -> list[str]:
 
 
 def format_result(turn: Turn) -> dict[str, Any]:
-    """A finished answer: its text, cost, sources and notes."""
+    """Return a finished answer: its text, cost, sources and notes."""
     answer = turn.answer or GeneratedAnswer()
     return {
         "question": turn.ask.question,
@@ -77,7 +77,7 @@ def format_result(turn: Turn) -> dict[str, Any]:
 
 
 def result_source(source: Source) -> dict[str, Any]:
-    """A source as in JSON answers, with the metadata of its document."""
+    """Return a source as in JSON answers, with the metadata of its document."""
     return {
         **wire.source(source),
         "chunk_index": source.chunk_index,

@@ -118,7 +118,7 @@ class Runner:
         self._failed_parts: dict[tuple[str, str], float] = {}
 
     def concurrency(self, kind: str) -> int:
-        """Jobs of this kind that run here at a time."""
+        """Return jobs of this kind that run here at a time."""
         return self._places[kind]
 
     @property
@@ -136,7 +136,7 @@ class Runner:
                 self._loops = [asyncio.create_task(loop) for loop in loops]
 
     def wake(self) -> None:
-        """There may be something to begin."""
+        """Look at the queue now, as there may be something to begin."""
         self._wake.set()
 
     def interrupt(self, job: Job) -> bool:
@@ -150,11 +150,11 @@ class Runner:
         return here
 
     def is_running(self, job: str) -> bool:
-        """Whether the job runs here."""
+        """Tell whether the job runs here."""
         return job in self._running
 
     def progress(self, job: str) -> Progress | None:
-        """The progress of a job that runs here, None for another."""
+        """Return the progress of a job that runs here, None for another."""
         running = self._running.get(job)
         return running.progress if running else None
 
@@ -216,7 +216,7 @@ class Runner:
                     await self._wake.wait()
 
     def _unable(self) -> Unable:
-        """The jobs of which this process could not do a part lately, by the kind of that."""
+        """Return the jobs of which this process could not do a part lately, by the kind of that."""
         since = time.monotonic() - UNABLE_SECONDS
         self._failed_parts = {item: at for item, at in self._failed_parts.items() if at > since}
         return {kind: [id for of, id in self._failed_parts if of == kind] for kind in PARTS}
@@ -240,8 +240,8 @@ class Runner:
         return bool(jobs)
 
     def _free_places(self) -> dict[str, int]:
-        """How many more jobs of each kind may run here, where any may. Whoever has a collection to
-        work at helps nobody."""
+        """Tell how many more jobs of each kind may run here, where any may. Whoever has a
+        collection to work at helps nobody."""
         busy = [running.job.kind for running in self._running.values()]
         helps = not set(busy) & set(WRITING)
         free = {
@@ -252,7 +252,8 @@ class Runner:
         return {kind: places for kind, places in free.items() if places > 0}
 
     async def _pause(self) -> float | None:
-        """Seconds until the queue is looked at again if nothing wakes; None for never."""
+        """Return the seconds until the queue is looked at again if nothing wakes; None for
+        never."""
         free = self._free_places()
         due = await self._store.next_due(list(free), self._unable()) if free else None
         waits = [max(0.01, due - state_time())] if due is not None else []

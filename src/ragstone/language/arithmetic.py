@@ -20,10 +20,10 @@ from decimal import (
 
 from ragstone.core.errors import InputError
 
-LONGEST = 500
+MAX_CHARS = 500
 """Characters of an expression."""
 
-MOST_NODES = 200
+MAX_NODES = 200
 """Numbers, operators and functions in it."""
 
 DIGITS = 50
@@ -34,7 +34,7 @@ LARGEST = 1_000
 
 
 def _floor_divide(context: Context, one: Decimal, other: Decimal) -> Decimal:
-    """The quotient as a whole number, downwards: decimals by themselves go towards zero."""
+    """Return the quotient as a whole number, downwards: decimals by themselves go towards zero."""
     whole, rest = context.divmod(one, other)
     below = bool(rest) and rest.is_signed() != other.is_signed()
     return context.subtract(whole, Decimal(1)) if below else whole
@@ -73,9 +73,9 @@ class Calculated:
 
 
 def calculate(expression: str) -> Calculated:
-    """The value of an expression; raises InputError for what is none, or is too large."""
-    if not expression.strip() or len(expression) > LONGEST:
-        raise InputError(f"An expression has 1 to {LONGEST} characters.")
+    """Return the value of an expression; raises InputError for what is none, or is too large."""
+    if not expression.strip() or len(expression) > MAX_CHARS:
+        raise InputError(f"An expression has 1 to {MAX_CHARS} characters.")
     text = expression.strip()
     try:
         tree = ast.parse(text, mode="eval")
@@ -83,8 +83,8 @@ def calculate(expression: str) -> Calculated:
         raise InputError(
             "Not a valid arithmetic expression: write one like (3 + 4) * 2."
         ) from error
-    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
-        raise InputError(f"An expression has at most {MOST_NODES} numbers and operators.")
+    if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+        raise InputError(f"An expression has at most {MAX_NODES} numbers and operators.")
     context = Context(
         prec=DIGITS,
         rounding=ROUND_HALF_UP,
@@ -111,7 +111,7 @@ class _Reader:
         self._context = context
 
     def value(self, node: ast.expr) -> Decimal:
-        """The value of a part; raises InputError, DecimalException."""
+        """Return the value of a part; raises InputError, DecimalException."""
         match node:
             case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
                 return self._number(node)
@@ -156,8 +156,8 @@ class _Reader:
         raise InputError(f"{name} does not take these arguments.")
 
     def _round(self, value: Decimal, places: int) -> Decimal:
-        """The value with so many decimals, halves away from zero: rounding that is asked for does
-        not make a result inexact."""
+        """Return the value with so many decimals, halves away from zero: rounding that is asked for
+        does not make a result inexact."""
         before = self._context.flags[Inexact]
         rounded = self._context.quantize(value, Decimal(1).scaleb(-places))
         self._context.flags[Inexact] = before

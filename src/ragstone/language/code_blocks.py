@@ -15,8 +15,8 @@ _PROSE = frozenset({"markdown", "md"})
 
 
 def find_fenced_blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where each fenced block begins and ends, its fences included; one that is never closed goes
-    to the end."""
+    """Yield where each fenced block begins and ends, its fences included; one that is never closed
+    goes to the end."""
     if "```" not in text and "~~~" not in text:
         return
     opened: re.Match[str] | None = None
@@ -47,12 +47,12 @@ def _letters(match: re.Match[str]) -> str:
 
 
 def is_code(info: str) -> bool:
-    """Whether a fence with these words behind it is around code."""
+    """Tell whether a fence with these words behind it is around code."""
     return info.strip().casefold() not in _PROSE
 
 
 def ends_fence(opening: str, line: str) -> bool:
-    """Whether a line ends the block that the fence `opening` began."""
+    """Tell whether a line ends the block that the fence `opening` began."""
     match = _FENCE.fullmatch(line.rstrip("\n"))
     return match is not None and _closes(opening, match)
 
@@ -62,14 +62,14 @@ def _closes(opening: str, match: re.Match[str]) -> bool:
 
 
 def block_code(block: str) -> str:
-    """The code of a fenced block."""
+    """Return the code of a fenced block."""
     lines = block.strip("\n").split("\n")
     ends = len(lines) > 1 and _FENCE.fullmatch(lines[-1]) is not None
     return "\n".join(lines[1 : len(lines) - ends])
 
 
 def fence_around(code: str, language: str = "") -> str:
-    """The code as a fenced block that nothing in it can close."""
+    """Return the code as a fenced block that nothing in it can close."""
     longest = max((len(run) for run in _RUN.findall(code)), default=0)
     fence = "`" * max(3, longest + 1)
     name = language if re.fullmatch(r"[\w+#.-]{1,30}", language) else ""
@@ -77,8 +77,8 @@ def fence_around(code: str, language: str = "") -> str:
 
 
 def span_end(text: str, start: int, final: bool) -> int | None:
-    """The end of the code span that the backticks at `start` begin: `start` if they begin none,
-    None if more has to be seen to know that."""
+    """Return the end of the code span that the backticks at `start` begin: `start` if they begin
+    none, None if more has to be seen to know that."""
     run = _RUN.match(text, start)
     if run is None:
         return start

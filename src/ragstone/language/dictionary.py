@@ -24,7 +24,7 @@ WordMatrix = NDArray[np.uint8]
 
 
 def word_matrix(words: Sequence[str]) -> WordMatrix:
-    """The matrix of `words`; characters other than a to z may collide."""
+    """Return the matrix of `words`; characters other than a to z may collide."""
     flat = np.array(
         [word.encode("ascii", "replace")[:MAX_LETTERS] for word in words], dtype=f"S{MAX_LETTERS}"
     )
@@ -32,7 +32,7 @@ def word_matrix(words: Sequence[str]) -> WordMatrix:
 
 
 def row_lengths(matrix: WordMatrix) -> NDArray[np.int64]:
-    """How many letters each row has."""
+    """Tell how many letters each row has."""
     found: NDArray[np.int64] = np.count_nonzero(matrix, axis=1)
     return found
 
@@ -75,7 +75,7 @@ class DeleteIndex:
         self._owners = pairs.astype(np.uint32)
 
     def near(self, word: str) -> Ids:
-        """The rows that may be within two edits of `word`, in order; some are not."""
+        """Return the rows that may be within two edits of `word`, in order; some are not."""
         start = word[:PREFIX_LETTERS]
         shorter = {start} | {
             "".join(letter for place, letter in enumerate(start) if place not in gone)
@@ -92,7 +92,7 @@ class DeleteIndex:
 
 
 def _deletes(length: int) -> list[tuple[int, ...]]:
-    """Which places to delete from so many letters."""
+    """Return which places to delete from so many letters."""
     return [gone for n in range(1, MAX_DELETES + 1) for gone in combinations(range(length), n)]
 
 
@@ -124,19 +124,19 @@ class Dictionary:
         self._rare = np.array(_lines("english_rare"), f"S{MAX_LETTERS}")
 
     def log_frequency(self, word: str) -> float:
-        """The decimal logarithm of how often Google Books holds the word, 0 if it is in no list,
-        3 if it is but was not counted. "the" has 10.4, most words 5 to 7."""
+        """Return the decimal logarithm of how often Google Books holds the word, 0 if it is in no
+        list, 3 if it is but was not counted. "the" has 10.4, most words 5 to 7."""
         place = self._order.get(word)
         if place is not None:
             return float(self.frequency[place])
         return 3.0 if _holds(self._known, word) else 0.0
 
     def is_rare(self, word: str) -> bool:
-        """Whether the word is only in the list of names and terms that few know."""
+        """Tell whether the word is only in the list of names and terms that few know."""
         return _holds(self._rare, word)
 
     def candidates(self, word: str) -> tuple[list[str], WordMatrix, NDArray[np.float32]]:
-        """Frequent words that may be within two edits, their letters, their frequency."""
+        """Find frequent words that may be within two edits, their letters, their frequency."""
         ids = self._index.near(word)
         found = self._matrix[ids]
         words = [row.decode() for row in found.view(f"S{MAX_LETTERS}").ravel()]
@@ -164,7 +164,7 @@ class Dictionary:
 
 @cache
 def english() -> Dictionary:
-    """The dictionary, read once, in 0.15 s."""
+    """Return the dictionary, read once, in 0.15 s."""
     return Dictionary()
 
 
@@ -183,7 +183,7 @@ def _holds(words: NDArray[np.bytes_], word: str) -> bool:
 
 
 def _grams(matrix: WordMatrix) -> NDArray[np.int32]:
-    """Every run of four letters as a number, 0 where there is none. A word's ends count as a
+    """Return every run of four letters as a number, 0 where there is none. A word's ends count as a
     letter, so `the` has `^the` and `the$`."""
     letters = np.zeros((matrix.shape[1] + 2, len(matrix)), np.int32)
     letters[1:-1] = matrix.T

@@ -54,7 +54,7 @@ class EditionName:
     """1 where it is called new, -1 where it is called old."""
 
     def names(self, key: str) -> bool:
-        """Whether the key of another name is a part of this one."""
+        """Tell whether the key of another name is a part of this one."""
         return key in self.key if is_paired(key) else f" {key} " in f" {self.key} "
 
 
@@ -89,23 +89,23 @@ def read_edition_name(text: str, is_name: bool = True) -> EditionName:
 
 
 def version_parts(number: str) -> Parts:
-    """The parts of a number such as 29.7; of a very long one the first."""
+    """Return the parts of a number such as 29.7; of a very long one the first."""
     return tuple(int(part[:18]) for part in number.split(".")[:6])
 
 
 @cache
 def edition_words(name: str) -> frozenset[str]:
-    """One of the lists of `data/editions.txt`."""
+    """Return one of the lists of `data/editions.txt`."""
     return frozenset(word_lists("language", "editions")[name])
 
 
 def mentions_any(text: str, name: str) -> bool:
-    """Whether a text says a word or phrase of one of these lists."""
+    """Tell whether a text says a word or phrase of one of these lists."""
     return _phrases(name).search(text.casefold()) is not None
 
 
 def asks_what_was(question: str) -> bool:
-    """Whether a question is about what was rather than what is."""
+    """Tell whether a question is about what was rather than what is."""
     return any(mentions_any(question, name) for name in ("previous", "first", "several", "struck"))
 
 
@@ -121,7 +121,7 @@ def _phrases(name: str) -> re.Pattern[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """The words; those of the lists stand alone also in scripts without spaces."""
+    """Yield the words; those of the lists stand alone also in scripts without spaces."""
     for word in _WORD.findall(text):
         yield from _compile_unspaced_words().findall(word) if is_paired(word) else (word,)
 

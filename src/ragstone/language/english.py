@@ -49,12 +49,12 @@ _CONTRACTIONS = {
 _ENDINGS = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would", "'m": "am"}
 _BRITISH = re.compile(r"(?<=[a-z]{3})is(e|ed|es|ing|ation|ations)$")
 
-LEAST = 4
+MIN_STEM_LETTERS = 4
 """Letters of a word that may have an ending."""
 
 
 def expand_contraction(word: str) -> list[str]:
-    """The words that a contraction (casefolded, with a straight apostrophe) stands for."""
+    """Return the words that a contraction (casefolded, with a straight apostrophe) stands for."""
     if word in _CONTRACTIONS:
         return _CONTRACTIONS[word].split()
     for ending, meaning in _ENDINGS.items():
@@ -73,7 +73,7 @@ def forms(word: str) -> frozenset[str]:
     """
     if word in _irregular():
         return frozenset((word, _irregular()[word]))
-    if not word.isalpha() or not word.isascii() or len(word) < LEAST:
+    if not word.isalpha() or not word.isascii() or len(word) < MIN_STEM_LETTERS:
         return frozenset((word,))
     american = _BRITISH.sub(r"iz\1", word)
     return frozenset((word, american, *_stems(word), *_stems(american)))
@@ -84,7 +84,7 @@ def _stems(word: str) -> Iterator[str]:
         yield word[:-3] + "y"
     elif word.endswith(("ing", "ed")):
         stem = word.removesuffix("ing").removesuffix("ed")
-        if len(stem) >= LEAST - 1 and set(stem) & set("aeiouy"):
+        if len(stem) >= MIN_STEM_LETTERS - 1 and set(stem) & set("aeiouy"):
             yield from (stem, stem + "e")
             if stem[-1] == stem[-2]:
                 yield stem[:-1]
@@ -95,12 +95,12 @@ def _stems(word: str) -> Iterator[str]:
 
 
 def is_participle(word: str) -> bool:
-    """Whether "is" before this word says that it is done to somebody."""
+    """Tell whether "is" before this word says that it is done to somebody."""
     return word.endswith("ed") or _irregular().get(word, word) != word
 
 
 def is_common_word(word: str) -> bool:
-    """Whether it is a usual word that is written without a capital."""
+    """Tell whether it is a usual word that is written without a capital."""
     return bool(forms(word) & _words())
 
 

@@ -6,7 +6,6 @@ _QUESTIONS = "q|questions?|frage|pregunta|domanda|pergunta|vraag|вопрос|�
 _ANSWERS = "a|answers?|antwort|réponse|respuesta|risposta|resposta|antwoord|ответ|答案?|回答|답변?"
 
 FAQ_ROW = re.compile(
-    rf"(?:{_QUESTIONS}): (?P<question>[^\n]+?); (?:{_ANSWERS}): (?P<answer>[^\n]+)",
-    re.IGNORECASE,
+    rf"(?:{_QUESTIONS}): (?P<question>[^\n]+?); (?:{_ANSWERS}): (?P<answer>[^\n]+)", re.IGNORECASE
 )
 """Columns of these names; those behind them count as a part of the answer."""

@@ -18,13 +18,13 @@ MAX_STARTS = 20
 
 
 def json_answer(said: str) -> Any:
-    """The first JSON object or array in `said`, also with a comma at its end; None if there is
-    none."""
+    """Return the first JSON object or array in `said`, also with a comma at its end; None if there
+    is none."""
     return find_json(said)[0]
 
 
 def find_json(said: str) -> tuple[Any, str]:
-    """The value that `json_answer` returns, and its text as it was written."""
+    """Return the value that `json_answer` returns, and its text as it was written."""
     found = [
         (start, value, text[start:end])
         for text in (said, _TRAILING.sub(r"\1", said))
@@ -41,7 +41,7 @@ def json_values(said: str) -> Iterator[Any]:
 
 
 def _find_values(said: str) -> Iterator[tuple[int, int, Any]]:
-    """The values of `said`, each with where it begins and ends."""
+    """Yield the values of `said`, each with where it begins and ends."""
     for match in islice(_START.finditer(said[:MAX_REPLY_CHARS]), MAX_STARTS):
         try:
             value, end = json.JSONDecoder().raw_decode(said, match.start())
@@ -76,7 +76,7 @@ def parse_list(said: str, key: str) -> list[str]:
 
 
 def parse_lines(said: str) -> list[str]:
-    """The lines of `said` without numbers, bullets, quotes, fences and introductions."""
+    """Return the lines of `said` without numbers, bullets, quotes, fences and introductions."""
     found: list[str] = []
     for line in said[:MAX_REPLY_CHARS].splitlines():
         text = _tidy(_LINE_LEAD.sub("", line))

@@ -88,7 +88,7 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def detect(text: str) -> str:
-    """The ISO 639-1 code of the text's language, "" when it is too short or unclear.
+    """Return the ISO 639-1 code of the text's language, "" when it is too short or unclear.
 
     Reads the first 1,000 characters, in under a millisecond once the model is loaded (which
     happens with the first text whose script does not decide).
@@ -98,7 +98,7 @@ def detect(text: str) -> str:
 
 @lru_cache(256)
 def _detect(sample: str) -> str:
-    """Kept, as a dozen places ask for the language of one question."""
+    """Detect the language; kept, as a dozen places ask for that of one question."""
     words = _WORDS.findall(sample)
     letters = sum(map(len, words))
     if letters == 0:
@@ -157,7 +157,7 @@ def _guess_by_small_words(words: list[str]) -> str:
 
 
 def _classify(text: str) -> str:
-    """The most likely language if it is likely enough or far ahead of the next, else ""."""
+    """Return the most likely language if it is likely enough or far ahead of the next, else ""."""
     (code, first), (_, second) = _identifier().rank(text)[:2]
     if first < _SURE and (first < _LIKELY or first < _AHEAD * second):
         return ""

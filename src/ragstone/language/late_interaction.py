@@ -90,8 +90,8 @@ class LateQuery:
 
 
 def late_query(question: TokenVectors, weights: Floats, scale: Floats) -> LateQuery | None:
-    """A question for an index, by the weights (n,) of its tokens; None where none of them counts,
-    as for one of punctuation alone."""
+    """Return a question for an index, by the weights (n,) of its tokens; None where none of them
+    counts, as for one of punctuation alone."""
     if not weights.any():
         return None
     whole = _extend_weights(question, weights)
@@ -99,7 +99,7 @@ def late_query(question: TokenVectors, weights: Floats, scale: Floats) -> LateQu
 
 
 def pack_tokens(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ()) -> bytes:
-    """The tokens as bytes; `scale` (dimensions,) is the usual deviation of each dimension.
+    """Return the tokens as bytes; `scale` (dimensions,) is the usual deviation of each dimension.
 
     `places` says to which of the ids the last vectors belong, in order: those of one id are kept
     as one, their mean. The vectors before them are kept as they are.
@@ -131,8 +131,8 @@ def pack_tokens(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ())
 
 
 def unpack_tokens(data: bytes, scale: Floats) -> TokenVectors:
-    """The inverse of `pack_tokens`, nearly: vectors of unit length, with cosines of about .94 to
-    those that were packed.
+    """Return the inverse of `pack_tokens`, nearly: vectors of unit length, with cosines of about
+    .94 to those that were packed.
 
     Raises ValueError for what is not packed of vectors of so many dimensions.
     """
@@ -143,7 +143,7 @@ def unpack_tokens(data: bytes, scale: Floats) -> TokenVectors:
 
 
 def unpack_deviations(data: bytes, dimensions: int) -> Floats:
-    """The packed vectors (m, dimensions), each number divided by the usual deviation of its
+    """Return the packed vectors (m, dimensions), each number divided by the usual deviation of its
     dimension.
 
     Raises ValueError for what is not packed of vectors of so many dimensions.
@@ -155,8 +155,8 @@ def unpack_deviations(data: bytes, dimensions: int) -> Floats:
 
 
 def _parts(data: bytes, dimensions: int) -> tuple[Ids, Floats, NDArray[np.intp]]:
-    """The ids of packed tokens, what is kept of vectors (rows, dimensions) in usual deviations, and
-    the row of each vector."""
+    """Return the ids of packed tokens, what is kept of vectors (rows, dimensions) in usual
+    deviations, and the row of each vector."""
     if len(data) < HEADER.size:
         raise ValueError("the packed tokens end early")
     _, count, free, spread = HEADER.unpack_from(data)
@@ -178,8 +178,8 @@ def _parts(data: bytes, dimensions: int) -> tuple[Ids, Floats, NDArray[np.intp]]
 
 
 def _unpack_former(data: bytes, scale: Floats) -> tuple[Ids, Floats]:
-    """The ids and the vectors of tokens that are packed in the former way: ids, then 4 bits a
-    number of each token."""
+    """Return the ids and the vectors of tokens that are packed in the former way: ids, then 4 bits
+    a number of each token."""
     count = int.from_bytes(data[:2], "little")
     ids = np.frombuffer(data, np.uint16, count, offset=2)
     rows = np.frombuffer(data, np.uint8, offset=2 + 2 * count).reshape(-1, len(scale) // 2)
@@ -212,8 +212,8 @@ def maxsim(question: TokenVectors, weights: Floats, passages: Sequence[TokenVect
 
 
 def _extend_weights(question: TokenVectors, weights: Floats) -> Floats:
-    """The weights of all of a question's vectors: those behind its tokens count as these do on
-    average."""
+    """Return the weights of all of a question's vectors: those behind its tokens count as these do
+    on average."""
     others = len(question.vectors) - len(weights)
     return np.append(weights, np.full(others, weights.mean(), np.float32)) if others else weights
 
@@ -221,8 +221,8 @@ def _extend_weights(question: TokenVectors, weights: Floats) -> Floats:
 def score_word_order(
     question: TokenVectors, weights: Floats, passages: Sequence[TokenVectors]
 ) -> Floats:
-    """The share (0..1, weighted) of the question's neighbouring tokens that each passage also
-    has side by side: word order, which MaxSim does not see."""
+    """Return the share (0..1, weighted) of the question's neighbouring tokens that each passage
+    also has side by side: word order, which MaxSim does not see."""
     asked = list(pairwise(question.ids.tolist()))
     worth = np.array([a + b for a, b in pairwise(weights.tolist())], np.float32)
     whole = float(worth.sum())

@@ -36,19 +36,19 @@ _ANGLED = str.maketrans("[]【】［］()（）", "‹›‹›‹›‹›‹�
 
 
 def citation_numbers(text: str) -> list[int]:
-    """Every cited number in order of first appearance; code cites nothing."""
+    """Return every cited number in order of first appearance; code cites nothing."""
     found = [n for match in _MARKER.finditer(mask_code(text)) for n in _numbers(match)]
     return list(dict.fromkeys(found))
 
 
 def find_markers(text: str, start: int = 0) -> Iterator[re.Match[str]]:
-    """The markers `[n]` behind `start` that are not code; group 1 is the number."""
+    """Return the markers `[n]` behind `start` that are not code; group 1 is the number."""
     return _PLAIN_MARKER.finditer(mask_code(text), start)
 
 
 def match_marker(text: str) -> tuple[list[int], int] | None:
-    """The numbers that a marker at the very beginning of `text` cites, and its length; None if
-    there is no marker."""
+    """Return the numbers that a marker at the very beginning of `text` cites, and its length; None
+    if there is no marker."""
     match = _MARKER.match(text)
     if match is None:
         return None
@@ -57,7 +57,7 @@ def match_marker(text: str) -> tuple[list[int], int] | None:
 
 
 def may_be_marker(tail: str) -> bool:
-    """Whether `tail` is the beginning of a marker, or nearly that."""
+    """Tell whether `tail` is the beginning of a marker, or nearly that."""
     if tail[:1] in "(（":
         name = tail[1:].lstrip().casefold()
         named = any(item.startswith(name) for item in _NAMES)
@@ -77,7 +77,7 @@ def renumber_markers(text: str, new: Mapping[int, int]) -> str:
 
 
 def normalise_markers(text: str, valid: Callable[[int], bool]) -> str:
-    """The text with every marker as ` [n]`, without those that `valid` refuses."""
+    """Return the text with every marker as ` [n]`, without those that `valid` refuses."""
 
     def replace(match: re.Match[str]) -> str:
         kept = [n for n in _numbers(match) if valid(n)]
@@ -88,7 +88,7 @@ def normalise_markers(text: str, valid: Callable[[int], bool]) -> str:
 
 
 def strip_markers(text: str) -> str:
-    """The text without markers."""
+    """Return the text without markers."""
     parts, last = [], 0
     for match in _MARKER.finditer(mask_code(text)):
         parts.append(text[last : match.start()])
@@ -105,7 +105,7 @@ def sentences_with_citations(text: str) -> list[tuple[str, list[int]]]:
 
 
 def find_cited_spans(text: str) -> list[tuple[Span, list[int]]]:
-    """Each sentence's place, its markers included, with the numbers it cites."""
+    """Return each sentence's place, its markers included, with the numbers it cites."""
     result: list[tuple[Span, list[int]]] = []
     for span in _attach_markers(text, sentences(text)):
         sentence = text[span.start : span.end]
@@ -119,7 +119,7 @@ def find_cited_spans(text: str) -> list[tuple[Span, list[int]]]:
 
 
 def _attach_markers(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Sentences, with markers that follow the full stop moved into the sentence before."""
+    """Return sentences, with markers that follow the full stop moved into the sentence before."""
     moved: list[Span] = []
     for span in spans:
         lead = _MARKER.match(text, span.start)
@@ -135,8 +135,8 @@ def _attach_markers(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def neutralize_markers(text: str) -> str:
-    """A document's text with brackets around numbers made round, and those around named sources
-    angled, so that none is a marker; those in code spans are none."""
+    """Return a document's text with brackets around numbers made round, and those around named
+    sources angled, so that none is a marker; those in code spans are none."""
     parts, last = list[str](), 0
     for match in _MARKER.finditer(CODE_SPAN.sub(lambda code: "x" * len(code[0]), text)):
         marker = text[match.start() : match.end()]

@@ -35,7 +35,7 @@ class Mention:
 
 
 def names(text: str) -> list[Mention]:
-    """The names of `text`, in order."""
+    """Return the names of `text`, in order."""
     return list(_names(text[:LONGEST_TEXT]))
 
 
@@ -65,5 +65,5 @@ def _mention_words() -> dict[str, frozenset[str]]:
 
 
 def function_words() -> frozenset[str]:
-    """Words that are part of no name."""
+    """Return words that are part of no name."""
     return _mention_words()["function"]

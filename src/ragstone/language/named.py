@@ -39,11 +39,14 @@ class Numbered:
     number: str
 
     def same(self, other: "Numbered") -> bool:
-        """Whether both may mean the same thing: 29 is 29.7, and 29.7 is of 29."""
-        return self.alike(other) and _is_prefix(self.number, other.number)
+        """Tell whether both may mean the same thing: 29 is 29.7, and 29.7 is of 29."""
+        # 29 is a version of 29.7, but 2 is none of 29.
+        return self.alike(other) and all(
+            a == b for a, b in zip(self.number.split("."), other.number.split("."), strict=False)
+        )
 
     def alike(self, other: "Numbered") -> bool:
-        """Whether both number the same thing."""
+        """Tell whether both number the same thing."""
         return not self.name or not other.name or self.name == other.name
 
 
@@ -67,11 +70,6 @@ def find_names(text: str) -> Named:
     for match in _TOKEN.finditer(apart):
         reader.read(match)
     return reader.find_names()
-
-
-def _is_prefix(number: str, other: str) -> bool:
-    """Whether number number begins with all parts of the other: 29 and 29.7, but not 2 and 29."""
-    return all(a == b for a, b in zip(number.split("."), other.split("."), strict=False))
 
 
 class _Reader:

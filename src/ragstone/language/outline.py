@@ -118,7 +118,7 @@ _Group = list[_Line]
 
 
 def outline(text: str) -> tuple[BlockSpan, ...]:
-    """The blocks of `text`, in order; every character that is not a space is in one of them.
+    """Return the blocks of `text`, in order; every character that is not a space is in one of them.
 
     Blank lines part blocks. Lines of dots with a page number, and columns, are tables; lines that
     say nothing of the subject (rules, the heads of mails and of memos, page numbers) are headers.
@@ -157,7 +157,7 @@ class _Reader:
             yield draft
 
     def _read(self, group: _Group) -> _Draft:
-        """The block at the start of a group. What is left of it goes back to the others."""
+        """Return the block at the start of a group. What is left of it goes back to the others."""
         first = group[0]
         if fence := _FENCE.match(first.text):
             return self._read_fence(group, fence)
@@ -168,7 +168,7 @@ class _Reader:
         return self._heading(group) or self._read_item(group) or self._body(group)
 
     def _read_item(self, group: _Group) -> _Draft | None:
-        """An item, if the group begins with a label; it may stand alone above its text."""
+        """Return an item, if the group begins with a label; it may stand alone above its text."""
         if self._is_lone_label(group):
             return self._item(group + self._groups.popleft(), group[0].text)
         match = None if self._table_lines(group) else _ITEM.match(group[0].text)
@@ -204,7 +204,7 @@ class _Reader:
         return len(group) if is_head else 0
 
     def _table_lines(self, group: _Group) -> int:
-        """How many lines from the first are a table of contents, or cells between bars."""
+        """Tell how many lines from the first are a table of contents, or cells between bars."""
         piped = _count_leading(group, _is_piped)
         listed = _count_leading(group, _is_leader) or _count_leading(group, _is_record)
         return listed or (piped if piped > 1 else 0)
@@ -238,7 +238,7 @@ class _Reader:
         return _Draft("code", group[0].start, group[-1].end, label=fence[2])
 
     def _code_lines(self, group: _Group) -> int:
-        """How many lines from the first are code or a drawing."""
+        """Tell how many lines from the first are code or a drawing."""
         if _SHELL.match(group[0].text) or _LOG_LINE.match(group[0].text):
             return len(group)
         deep = _count_leading(group, lambda line: line.indent >= self._base + 2)
@@ -258,7 +258,7 @@ class _Reader:
         )
 
     def _item(self, group: _Group, label: str) -> _Draft:
-        """One item with the lines that go on with it."""
+        """Return one item with the lines that go on with it."""
         count = 2 if group[0].text == label and len(group) > 1 else 1
         while count < len(group) and not self._ends_item(group, count, label):
             count += 1
@@ -267,7 +267,7 @@ class _Reader:
         return _Draft("item", group[0].start, group[count - 1].end, level, label)
 
     def _ends_item(self, group: _Group, count: int, label: str) -> bool:
-        """Whether a line begins another item, or is outdented after a full sentence."""
+        """Tell whether a line begins another item, or is outdented after a full sentence."""
         first, before, line = group[0], group[count - 1], group[count]
         match = _ITEM.match(line.text)
         if not match:
@@ -352,7 +352,7 @@ class _Reader:
         return _Draft("heading", group[0].start, group[0].end, rank=("mark", len(match[0].strip())))
 
     def _read_underlined(self, group: _Group) -> _Draft | None:
-        """A line with a rule below it, and maybe one above it."""
+        """Return a line with a rule below it, and maybe one above it."""
         if not (found := _match_underlined(group)):
             return None
         count, mark = found
@@ -362,7 +362,8 @@ class _Reader:
         )
 
     def _read_named(self, group: _Group) -> _Draft | None:
-        """Chapters, articles and clauses; with the name below, or the text after on the line."""
+        """Read chapters, articles and clauses; with the name below, or the text after on the
+        line."""
         first = group[0]
         if not (found := _heading_name(first.text)):
             return None
@@ -391,7 +392,7 @@ class _Reader:
         return self._read_inline(group, after, key) if marked and not rest[0].islower() else None
 
     def _read_inline(self, group: _Group, after: int, key: tuple[str, int]) -> _Draft:
-        """A heading with text on its line; a short sentence after its number is its name."""
+        """Return a heading with text on its line; a short sentence after its number is its name."""
         first = group[0]
         name = _RUN_IN_NAME.match(first.text, after)
         cut = name.end() if name and len(name[0].split()) <= 8 else after
@@ -459,7 +460,7 @@ class _Reader:
         return adjoins and before.label.strip(".") == str(int(number) - 1)
 
     def _above(self, group: _Group) -> _Draft | None:
-        """A line of a few words right above an item or a full sentence."""
+        """Return a line of a few words right above an item or a full sentence."""
         first, second = group[0], group[1]
         text = first.text
         few = first.length <= 60 and len(text.split()) <= 6 and not _ends(text)
@@ -472,7 +473,7 @@ class _Reader:
         return _Draft("heading", first.start, first.end, rank=("plain", 1))
 
     def _is_title(self, group: _Group) -> bool:
-        """Whether the lines are the first heading: short, and centred or the very first."""
+        """Tell whether the lines are the first heading: short, and centred or the very first."""
         if not self._is_early or len(group) > 3 or not self._groups:
             return False
         centred = all(line.indent >= self._base + 8 for line in group)
@@ -482,7 +483,7 @@ class _Reader:
         return lines_fit and opens and (centred or (len(group) == 1 and not self._count))
 
     def _is_plain_heading(self, line: _Line, after: _Group) -> bool:
-        """A few words that begin with a capital, and below them a longer text."""
+        """Tell whether it is a few words that begin with a capital, above a longer text."""
         text = line.text
         words = text.split()
         following = sum(item.length for item in after)
@@ -499,7 +500,7 @@ class _Reader:
 
 
 def _groups(text: str) -> Iterator[_Group]:
-    """The lines between empty ones. A page feed parts as an empty line does."""
+    """Yield the lines between empty ones. A page feed parts as an empty line does."""
     held: _Group = []
     for match in _TEXT_LINE.finditer(text):
         raw = match[1]
@@ -517,7 +518,7 @@ def _groups(text: str) -> Iterator[_Group]:
 
 
 def _base_indent(groups: Sequence[_Group]) -> int:
-    """The indent of most of the text."""
+    """Return the indent of most of the text."""
     weights: dict[int, int] = {}
     for group in groups:
         for line in group:
@@ -547,7 +548,7 @@ def _heading_name(text: str) -> tuple[int, int, bool] | None:
 
 
 def _match_underlined(group: _Group) -> tuple[int, str] | None:
-    """How many lines an underlined heading takes, and its mark."""
+    """Tell how many lines an underlined heading takes, and its mark."""
     above = len(group) > 2 and bool(_RULE.fullmatch(group[0].text))
     if len(group) < 2 or (above and group[0].text != group[2].text):
         return None
@@ -562,7 +563,7 @@ def _match_underlined(group: _Group) -> tuple[int, str] | None:
 
 
 def _style(label: str, before: tuple[str, str]) -> tuple[str, str]:
-    """Number, letter, roman or bullet with its brackets, and what it counts with."""
+    """Return number, letter, roman or bullet with its brackets, and what it counts with."""
     inner = label.strip("().")
     follows = before[0][:1] == "a" and len(inner) == 1 and ord(inner) == ord(before[1][-1]) + 1
     if inner.isdigit():
@@ -577,7 +578,7 @@ def _style(label: str, before: tuple[str, str]) -> tuple[str, str]:
 
 
 def _opens(label: str) -> bool:
-    """Whether a list can begin with it."""
+    """Tell whether a list can begin with it."""
     return label.strip("().（）、") in ("1", "a", "i", "A", "一", "①", "o") or (
         not label[-1].isalnum() and len(label) == 1
     )
@@ -588,7 +589,7 @@ def _ends(text: str) -> bool:
 
 
 def _is_capitalised(title: str) -> bool:
-    """Whether all long words of a short title are, as in "Source Code."."""
+    """Tell whether all long words of a short title are, as in "Source Code."."""
     words = title.split()
     return len(words) <= 10 and all(word[0].isupper() or len(word) < 5 for word in words)
 
@@ -632,13 +633,13 @@ def _share(group: _Group, holds: _Test) -> float:
 
 
 def _count_leading(group: _Group, holds: _Test) -> int:
-    """How many lines from the first fulfil it."""
+    """Tell how many lines from the first fulfil it."""
     return next((count for count, line in enumerate(group) if not holds(line)), len(group))
 
 
 def _set_levels(drafts: Iterable[_Draft]) -> Iterator[BlockSpan]:
-    """Headings get levels: below the title the named ones by their word, numbered ones by their
-    number, underlined ones in the order of their marks, then capitals, then all others."""
+    """Yield headings get levels: below the title the named ones by their word, numbered ones by
+    their number, underlined ones in the order of their marks, then capitals, then all others."""
     found = list(drafts)
     kinds = _heading_kinds([draft.rank for draft in found if draft.kind == "heading"])
     above, numbered = 0, False
@@ -655,7 +656,7 @@ def _set_levels(drafts: Iterable[_Draft]) -> Iterator[BlockSpan]:
 
 
 def _heading_kinds(ranks: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """The level of each kind of heading."""
+    """Return the level of each kind of heading."""
     order = dict.fromkeys(ranks)
     named = _order_kinds(ranks)
     lines = [rank for rank in order if rank[0].startswith("line")]
@@ -676,7 +677,8 @@ def _heading_kinds(ranks: Sequence[tuple[str, int]]) -> dict[tuple[str, int], in
 
 
 def _order_kinds(ranks: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Named kinds, the widest first. Sections stand above articles where they are fewer."""
+    """Order the named kinds, the widest first. Sections stand above articles where they are
+    fewer."""
     named = [rank for rank in ranks if rank[0] == "named"]
     order = sorted(set(named))
     section, article = ("named", 2), ("named", 3)

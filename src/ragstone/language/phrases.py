@@ -75,7 +75,7 @@ def normalize(text: str) -> str:
 
 
 def key(phrase: str) -> str:
-    """What two spellings of a phrase have in common; empty for a phrase without a word."""
+    """Return what two spellings of a phrase have in common; empty for a phrase without a word."""
     return _key(_distinctive_units(_units(normalize(phrase))))
 
 
@@ -126,7 +126,7 @@ class Phrases:
 
 
 def _distinctive_units(units: Iterable[_Unit]) -> Iterator[_Unit]:
-    """The units that tell a phrase from another one."""
+    """Yield the units that tell a phrase from another one."""
     begun = False
     for unit in units:
         if unit.kind != "owner" and not (begun and unit.text in _LINKS):
@@ -135,7 +135,7 @@ def _distinctive_units(units: Iterable[_Unit]) -> Iterator[_Unit]:
 
 
 def _lookup_key(phrase: str) -> str:
-    """The key by which a phrase is found: its first units."""
+    """Return the key by which a phrase is found: its first units."""
     return _key(islice(_distinctive_units(_units(normalize(phrase))), MAX_UNITS))
 
 
@@ -144,7 +144,7 @@ def _key(units: Iterable[_Unit]) -> str:
 
 
 def strip_particles(word: str) -> list[str]:
-    """A Korean word, and its forms without each particle that it may end with."""
+    """Return a Korean word, and its forms without each particle that it may end with."""
     forms = [word]
     for particle in PARTICLES:
         if word.endswith(particle) and len(word) > len(particle):
@@ -176,7 +176,7 @@ def _singular(unit: _Unit) -> str:
 
 
 def _ends(unit: _Unit, first: bool) -> Iterator[tuple[str, int, int]]:
-    """How a phrase may end in this unit: the form, and from where to where it goes."""
+    """Tell how a phrase may end in this unit: the form, and from where to where it goes."""
     if unit.kind != "hangul":
         yield _singular(unit), unit.start, unit.end
         return
@@ -195,7 +195,7 @@ def _ends(unit: _Unit, first: bool) -> Iterator[tuple[str, int, int]]:
 
 
 def _continuations(unit: _Unit, first: bool) -> Iterator[tuple[str, int]]:
-    """How a phrase may go on over this unit: the form and where it begins."""
+    """Tell how a phrase may go on over this unit: the form and where it begins."""
     if unit.kind != "hangul":
         yield _singular(unit), unit.start
         return
@@ -231,13 +231,13 @@ def _is_spaced_script(char: str) -> bool:
 
 
 def _head(form: str) -> str:
-    """What a form begins with: a word, or the first character of Chinese or Korean."""
+    """Return what a form begins with: a word, or the first character of Chinese or Korean."""
     first = _UNIT.match(form)
     return first.group() if first and first.lastgroup == "word" else form[0]
 
 
 def _stands_alone(form: str, text: str, start: int, end: int) -> bool:
-    """Whether a single Chinese character is a word here; longer forms always are."""
+    """Tell whether a single Chinese character is a word here; longer forms always are."""
     if len(form) > 1:
         return True
     around = text[max(start - 1, 0) : start] + text[end : end + 1]

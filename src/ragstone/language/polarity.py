@@ -21,7 +21,7 @@ _CONTRACTED = re.compile(r"n['’]t\b", re.IGNORECASE)
 
 
 def negations(text: str) -> int:
-    """How many negations a sentence has."""
+    """Tell how many negations a sentence has."""
     known = _negations()
     signs = sum(len(item.findall(text)) for item in (_CHINESE, _JAPANESE, _KOREAN, _CONTRACTED))
     return signs + sum(word.casefold() in known for word in _WORD.findall(text))
@@ -49,7 +49,7 @@ MAX_QUESTION_CHARS = 300
 
 
 def yes_no(question: str) -> tuple[str, str] | None:
-    """What a question for yes or no is answered with; None for another."""
+    """Return what a question for yes or no is answered with; None for another."""
     asked = question.strip()
     if len(asked) > MAX_QUESTION_CHARS:
         return None
@@ -61,5 +61,5 @@ def yes_no(question: str) -> tuple[str, str] | None:
 
 
 def read_yes_no(text: str) -> bool | None:
-    """Whether a sentence or a cell says yes, where it is one of these words alone."""
+    """Tell whether a sentence or a cell says yes, where it is one of these words alone."""
     return _SAYS.get(text.strip().rstrip(_YES_NO_END).casefold())

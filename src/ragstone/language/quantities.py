@@ -114,7 +114,7 @@ def quantities(text: str) -> list[Quantity]:
 
 
 def _strip_heading_number(heading: re.Match[str]) -> str:
-    """A numbered heading without its number; a line that begins with an amount as it is."""
+    """Return a numbered heading without its number; a line that begins with an amount as it is."""
     word = heading["first"]
     amount = not word[0].isupper() or word.casefold() in _words()
     return (
@@ -128,7 +128,7 @@ def is_month(word: str) -> bool:
 
 
 def states(source: Sequence[Quantity], quantity: Quantity) -> bool:
-    """Whether `source` states a quantity, in the same unit or in none."""
+    """Tell whether `source` states a quantity, in the same unit or in none."""
     return any(
         _comparable(quantity.unit, other.unit) and _is_same(quantity, other) for other in source
     )
@@ -150,12 +150,12 @@ def _comparable(unit: str, other: str) -> bool:
 
 
 def _measure(unit: str) -> tuple[str, float]:
-    """What a unit measures, and how many of the least of its kind it is."""
+    """Return what a unit measures, and how many of the least of its kind it is."""
     return MEASURES.get(unit, (unit, 1.0))
 
 
 def _common_values(one: Quantity, other: Quantity) -> tuple[frozenset[float], frozenset[float]]:
-    """The values of both in one unit, where both have one."""
+    """Return the values of both in one unit, where both have one."""
     if not (one.unit and other.unit) or one.unit == other.unit:
         return one.values, other.values
     mine, theirs = (
@@ -173,14 +173,14 @@ def _is_rounded(claimed: float, stated: float) -> bool:
 
 
 def _digits(value: float) -> int:
-    """How many digits of a number tell something."""
+    """Tell how many digits of a number tell something."""
     return len(f"{value:.12g}".split("e")[0].replace(".", "").strip("0"))
 
 
 def _read_quantities(
     tokens: list[re.Match[str]], position: int, language: str
 ) -> tuple[list[Quantity], int]:
-    """What the token at `position` states, and where the next one stands."""
+    """Return what the token at `position` states, and where the next one stands."""
     token = tokens[position]
     if token["iso"]:
         year, month, day = (float(part) for part in token["iso"].split("-"))
@@ -199,7 +199,7 @@ def _read_quantities(
 
 
 def _values(digits: str, language: str) -> frozenset[float]:
-    """The readings of `1,000`: a thousand, and one, unless the language tells which."""
+    """Return the readings of `1,000`: a thousand, and one, unless the language tells which."""
     if _LAKH.fullmatch(digits):
         return frozenset((float(digits.replace(",", "")),))
     grouped = _number(_GROUPS.sub("", digits).replace(",", "."))
@@ -221,7 +221,7 @@ def _number(digits: str) -> float | None:
 def _read_scale(
     tokens: list[re.Match[str]], position: int, values: frozenset[float]
 ) -> tuple[list[Quantity], int]:
-    """A number with the scale and unit around it."""
+    """Return a number with the scale and unit around it."""
     token = tokens[position]
     text, end = token.string, token.end()
     before = text[max(0, token.start() - 2) : token.start()].strip()[-1:]
@@ -242,13 +242,9 @@ def _read_scale(
 
 
 def _add_lesser_scales(
-    tokens: list[re.Match[str]],
-    position: int,
-    values: frozenset[float],
-    end: int,
-    scale: float,
+    tokens: list[re.Match[str]], position: int, values: frozenset[float], end: int, scale: float
 ) -> tuple[frozenset[float], int, int]:
-    """The number with what follows at once in a lesser scale: 1億2000万 is 120 million."""
+    """Return the number with what follows at once in a lesser scale: 1億2000万 is 120 million."""
     while (
         position + 1 < len(tokens)
         and tokens[position]["digits"]
@@ -292,8 +288,8 @@ def _read_spelt_quantity(tokens: list[re.Match[str]], position: int) -> tuple[li
 
 
 def _is_certain_month(token: re.Match[str]) -> bool:
-    """Whether a word that may be a month is nothing else: "may" is, inside a sentence, if it has a
-    capital."""
+    """Tell whether a word that may be a month is nothing else: "may" is, inside a sentence, if it
+    has a capital."""
     word = token.group()
     if word.casefold() in ("may", "march", "august"):
         return word[0].isupper() and token.start() > 0
@@ -301,7 +297,7 @@ def _is_certain_month(token: re.Match[str]) -> bool:
 
 
 def _is_near_digits(tokens: list[re.Match[str]], position: int) -> bool:
-    """Whether a number stands next to a word that is a month only then: may, mar, dec."""
+    """Tell whether a number stands next to a word that is a month only then: may, mar, dec."""
     token = tokens[position]
     near = tokens[max(0, position - 1) : position + 2]
     close = [t for t in near if t.start() - token.end() <= 3 and token.start() - t.end() <= 3]
@@ -349,7 +345,7 @@ def _chinese_value(signs: str) -> float:
 
 
 def _is_quantity_word(token: re.Match[str]) -> bool:
-    """Whether a word may be a number, a scale, a month or a unit."""
+    """Tell whether a word may be a number, a scale, a month or a unit."""
     word = token.group().casefold()
     return word in _words() or word.endswith(("zig", "ßig"))
 

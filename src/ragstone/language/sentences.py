@@ -109,7 +109,7 @@ class Span:
 
 
 def sentences(text: str) -> list[Span]:
-    """The sentences of `text` in order, without the space around them.
+    """Return the sentences of `text` in order, without the space around them.
 
     Lines are boundaries, so list items and table rows are sentences of their own; a fenced block of
     code is one, and no sentence ends in a code span or a displayed formula. The spans do not
@@ -162,7 +162,7 @@ def _divide_prose(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _whole_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where no sentence ends: code spans and displayed formulas, in order."""
+    """Return where no sentence ends: code spans and displayed formulas, in order."""
     code = [item.span() for item in CODE_SPAN.finditer(text, start, end)] if "`" in text else []
     if "$$" not in text and "\\[" not in text:
         return code
@@ -178,8 +178,8 @@ def _append(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _is_inside_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether what looks like an end is inside a sentence: an abbreviation, an initial, an ordinal,
-    a list's number, an ellipsis or a quotation in the midst of it."""
+    """Tell whether what looks like an end is inside a sentence: an abbreviation, an initial, an
+    ordinal, a list's number, an ellipsis or a quotation in the midst of it."""
     mark = match.group()
     if mark.startswith("\n"):
         return False
@@ -194,7 +194,7 @@ def _is_inside_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _abbreviates(text: str, start: int, match: re.Match[str], after: str) -> bool:
-    """Whether a lone full stop belongs to the word before it."""
+    """Tell whether a lone full stop belongs to the word before it."""
     goes_on = after and not after.startswith("\n") and match.start() - start <= NAMED_CHARS
     if goes_on and _NAMED_NUMBER.fullmatch(text, start, match.start()):
         return True
@@ -221,8 +221,8 @@ def _abbreviates(text: str, start: int, match: re.Match[str], after: str) -> boo
 
 
 def is_wrap(text: str, match: re.Match[str]) -> bool:
-    """Whether the match is the end of a line (and the space after it) that is only there because
-    the line was full, not because something ended."""
+    """Tell whether the match is the end of a line (and the space after it) that is only there
+    because the line was full, not because something ended."""
     if not match.group().startswith("\n") or match.group().count("\n") > 1:
         return False
     before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].rstrip()
@@ -246,7 +246,7 @@ _PROSE_END = re.compile(r"[.!?。！？…:：][\"'”’»」』)\]*_]*$")
 
 
 def says_something(line: str) -> bool:
-    """Whether a line is a sentence, and no date, address or row of capitals."""
+    """Tell whether a line is a sentence, and no date, address or row of capitals."""
     letters = _PROSE_LETTERS.findall(line)
     words = len(_PROSE_WORDS.findall(line)) + len(_UNSPACED_LETTERS.findall(line)) // 2
     large = sum(letter.isupper() for letter in letters)
@@ -255,5 +255,5 @@ def says_something(line: str) -> bool:
 
 
 def ends_as_sentence(line: str) -> bool:
-    """Whether a line ends as sentences do."""
+    """Tell whether a line ends as sentences do."""
     return _PROSE_END.search(line) is not None

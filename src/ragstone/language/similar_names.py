@@ -11,7 +11,7 @@ MIN_SIMILARITY = 0.6
 
 
 def similarity(name: str, other: str) -> float:
-    """The share of characters that two names have in common in their order, 0 to 1."""
+    """Return the share of characters that two names have in common in their order, 0 to 1."""
     # At the top of the module every start of the command line would load it.
     from rapidfuzz import fuzz
 
@@ -21,7 +21,7 @@ def similarity(name: str, other: str) -> float:
 def find_similar(
     name: str, known: Iterable[str], limit: int = 3, least: float = MIN_SIMILARITY
 ) -> list[str]:
-    """The names most like `name`, best first.
+    """Return the names most like `name`, best first.
 
     Args:
         name: What was given, of any length.

@@ -42,9 +42,7 @@ PROMPTS: Mapping[str, Prompt] = {
         frozenset({"language", "form", "mode"}),
     ),
     STRUCTURED: Prompt(
-        "How an answer in JSON is made from its sources.",
-        frozenset({"no_answer"}),
-        _LANGUAGE,
+        "How an answer in JSON is made from its sources.", frozenset({"no_answer"}), _LANGUAGE
     ),
     **{f"form.{form}": Prompt(f"The line of answers of the form {form}.") for form in FORMS},
     **{f"mode.{mode}": Prompt(f"The line of answers in the mode {mode}.") for mode in MODES},
@@ -53,8 +51,7 @@ PROMPTS: Mapping[str, Prompt] = {
     "suggestions": Prompt("The line that asks for further questions."),
     "sources_used": Prompt("The line that asks for the numbers of the references used."),
     "sum_up": Prompt(
-        "How a part of what is too long to be read at once is summed up.",
-        allowed=_LANGUAGE,
+        "How a part of what is too long to be read at once is summed up.", allowed=_LANGUAGE
     ),
     "table_query": Prompt("How a query over a table is written."),
     "rewrite_query": Prompt("How a follow-up becomes a question of its own."),
@@ -131,7 +128,7 @@ def load_shipped(name: str) -> str | None:
 
 
 def build_instructions(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
-    """The prompts named in `parts`, one behind the other, with their places filled.
+    """Return the prompts named in `parts`, one behind the other, with their places filled.
 
     `texts` gives a prompt's text by its name. Places in the values are not filled.
     """
@@ -140,7 +137,7 @@ def build_instructions(texts: Callable[[str], str], parts: Sequence[str], **valu
 
 
 def fill_places(text: str, **values: str) -> str:
-    """The text with its places filled; places in the values are not."""
+    """Return the text with its places filled; places in the values are not."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 

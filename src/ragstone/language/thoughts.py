@@ -36,7 +36,7 @@ class Thoughts:
         self._thought: list[str] = []
 
     def feed(self, piece: str) -> list[ReplyPiece]:
-        """The pieces that are decided after `piece` has arrived."""
+        """Return the pieces that are decided after `piece` has arrived."""
         if not self._held and not self._closing and self._begun and "<" not in piece:
             self._before = piece[-1:] or self._before
             return [ReplyPiece(piece)] if piece else []
@@ -44,7 +44,7 @@ class Thoughts:
         return [found for found in self._settle_pieces() if found.text or found.restarts]
 
     def end(self) -> list[ReplyPiece]:
-        """The rest, when the reply is over."""
+        """Return the rest, when the reply is over."""
         held, self._held = self._held, ""
         if not self._closing:
             return [self._build_text(held)] if held else []
@@ -103,7 +103,7 @@ class Thoughts:
 
 
 def strip_thoughts(reply: str) -> str:
-    """The text of a whole reply; what stands before a lone closing tag is a thought, too."""
+    """Return the text of a whole reply; what stands before a lone closing tag is a thought, too."""
     thoughts, text = Thoughts(restarts=True), ""
     for piece in (*thoughts.feed(reply), *thoughts.end()):
         if not piece.thought:
@@ -112,7 +112,7 @@ def strip_thoughts(reply: str) -> str:
 
 
 def _partial_tag_length(text: str, tags: tuple[str, ...]) -> int:
-    """How many of the last characters of `text` may be the beginning of a tag."""
+    """Tell how many of the last characters of `text` may be the beginning of a tag."""
     for length in range(min(len(text), max(map(len, tags)) - 1), 0, -1):
         if any(tag.startswith(text[-length:]) for tag in tags):
             return length

@@ -72,7 +72,7 @@ def count(text: str, family: Family = CAUTIOUS) -> int:
 
 
 def features(text: str) -> dict[str, int]:
-    """What `text` is made of."""
+    """Return what `text` is made of."""
     words = _WORD.findall(text)
     made = _words(words)
     ascii_only = text.isascii()
@@ -91,7 +91,7 @@ def features(text: str) -> dict[str, int]:
 
 
 def _words(words: Sequence[str]) -> dict[str, int]:
-    """Words, and their letters beyond what one token usually holds."""
+    """Return words, and their letters beyond what one token usually holds."""
     lengths = [len(word) for word in words]
     if sum(word.lower() in _ENGLISH for word in words) >= ENGLISH_SHARE * len(words):
         return {"english": len(words), "english_long": sum(n - 8 for n in lengths if n > 8)}
@@ -103,7 +103,7 @@ def _words(words: Sequence[str]) -> dict[str, int]:
 
 
 def _accents(letters: str) -> dict[str, int]:
-    """Letters with accents, by how seldom they are."""
+    """Read the letters with accents, by how seldom they are."""
     made = {f"{how}accents": 0 for _, how in _ACCENTS}
     for letter in letters:
         if letter >= "\u00c0":
@@ -133,7 +133,7 @@ def cut_to_budget(text: str, budget: int, counted: Count = count) -> str:
 
 @cache
 def _weights() -> Mapping[str, Mapping[str, float]]:
-    """Tokens for one of each feature, by the family of tokenizers."""
+    """Return tokens for one of each feature, by the family of tokenizers."""
     text = (
         files("ragstone.language").joinpath("data/token_weights.json").read_text(encoding="utf-8")
     )
@@ -147,7 +147,6 @@ Tier = Literal["tiny", "small", "medium", "large"]
 # The query pipeline document, "Token Budget Allocation" and "Step 8: Conversation Memory".
 SYSTEM_SHARE = 0.10
 PASSAGES_SHARE = 0.60
-ANSWER_SHARE = 0.15
 HISTORY_SHARE = 0.15
 TINY_HISTORY_SHARE = 0.10
 """What a tiny model's history leaves goes to its answer."""

@@ -21,7 +21,7 @@ def replace_unstorable(text: str) -> str:
 
 
 def replace_value_surrogates(value: Any) -> Any:
-    """A JSON value with every text in it whole, keys too."""
+    """Return a JSON value with every text in it whole, keys too."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, dict):
@@ -38,7 +38,7 @@ _WORD = re.compile(r"(?<![a-z0-9])[a-z]{3,24}(?![a-z0-9])")
 
 
 def find_plain_words(text: str) -> set[str]:
-    """Every word of three to 24 letters, in small letters and without accents."""
+    """Return every word of three to 24 letters, in small letters and without accents."""
     return set(_WORD.findall(strip_accents(text)))
 
 

@@ -65,14 +65,14 @@ def words(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """The words that carry meaning; all of them if none does."""
+    """Return the words that carry meaning; all of them if none does."""
     every = words(text)
     return [word for word in every if word not in STOPWORDS] or every
 
 
 @lru_cache(1024)
 def content_word_set(text: str) -> frozenset[str]:
-    """The same, each once; kept, because several stages look at the same passages."""
+    """Return the same, each once; kept, because several stages look at the same passages."""
     return frozenset(content_words(text))
 
 
@@ -82,8 +82,8 @@ def inverse_document_frequency(texts: int, holding: int) -> float:
 
 
 def similar_words(words: Iterable[str], text: str) -> set[str]:
-    """The words that the text, in small letters, has in another form or inside a compound; a pair
-    of Chinese characters or the like that it has apart."""
+    """Return the words that the text, in small letters, has in another form or inside a compound; a
+    pair of Chinese characters or the like that it has apart."""
     found = set()
     for word in words:
         if len(word) >= STEM:
@@ -95,17 +95,17 @@ def similar_words(words: Iterable[str], text: str) -> set[str]:
 
 
 def stem(word: str) -> str:
-    """The stem of one casefolded word of a script with spaces."""
+    """Return the stem of one casefolded word of a script with spaces."""
     return (_stem(word) or (word,))[0]
 
 
 def is_paired(word: str) -> bool:
-    """Whether a word of this script is compared by pairs of characters."""
+    """Tell whether a word of this script is compared by pairs of characters."""
     return _UNSPACED.search(word) is not None
 
 
 def is_mostly_paired(text: str) -> bool:
-    """Whether most letters of a text are of such a script."""
+    """Tell whether most letters of a text are of such a script."""
     letters = sum(character.isalpha() for character in text)
     return 2 * sum(map(is_paired, text)) > letters
 
@@ -125,7 +125,7 @@ def _split_scripts(word: str) -> Sequence[str]:
 
 @lru_cache(20_000)
 def _stem(word: str) -> tuple[str, ...]:
-    """The stem, or nothing for an empty word; cached, because most words recur."""
+    """Return the stem, or nothing for an empty word; cached, because most words recur."""
     if not word:
         return ()
     if word in STOPWORDS or not word.isascii() or not word.isalpha():

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -12,7 +11,7 @@ from typing import Any
 
 from ragstone import __version__
 from ragstone.access.asking import check_everywhere
-from ragstone.core.disk import has_space
+from ragstone.core.disk import disk_bytes, has_space
 from ragstone.core.errors import (
     InputError,
     InvalidTopic,
@@ -63,7 +62,7 @@ from ragstone.local.resuming import KeptAnswers
 from ragstone.local.settings import LocalSettings
 from ragstone.local.statistics import LocalStatistics
 from ragstone.local.suggesting import Suggestions
-from ragstone.local.warming import MOST_SECONDS, warm
+from ragstone.local.warming import MAX_SECONDS, warm
 from ragstone.local.watching import Watch
 from ragstone.local.work import DELETE, INGEST, READERS, REBUILD, read_progress
 from ragstone.ports import (
@@ -95,7 +94,7 @@ from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)
 
-MOST_NOTES = 256
+MAX_NOTES = 256
 """Collections and principals whose notes are kept until the collection is another one."""
 
 TOTALS_SECONDS = 60.0
@@ -270,7 +269,7 @@ class Ragstone:
         note = explain_outgrown(collection, languages, self._adapters.embedders)
         if edition:
             self._notes[whose] = edition.stamp, note
-            while len(self._notes) > MOST_NOTES:
+            while len(self._notes) > MAX_NOTES:
                 del self._notes[next(iter(self._notes))]
         return note
 
@@ -399,7 +398,7 @@ class Ragstone:
         return StoreFigures(self._totals[1], self.pools())
 
     def pools(self) -> tuple[PoolUse, ...]:
-        """The connections of this process to databases."""
+        """Return the connections of this process to databases."""
         return tuple(pooled.pool_use() for pooled in self._adapters.pools)
 
     async def clear_cache(self) -> int:
@@ -427,7 +426,7 @@ class Ragstone:
             answerer=self._adapters.answerer.name,
             models=await self.models(),
             jobs=tuple(read_progress(v) for v in await self.jobs.list_unfinished(INGEST, REBUILD)),
-            disk_bytes=await asyncio.to_thread(_size, self._data),
+            disk_bytes=await asyncio.to_thread(disk_bytes, self._data),
         )
 
     async def ready(self) -> dict[str, str]:
@@ -465,7 +464,7 @@ class Ragstone:
         """Load what the first question needs; not ready before that. Raises TimeoutError."""
         self._warming = True
         try:
-            async with asyncio.timeout(MOST_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS):
                 await warm(self._adapters, self._configured.of().recipes.of("plain", "standard"))
         finally:
             self._warming = False
@@ -509,7 +508,7 @@ class Ragstone:
 
 
 def _check_result(result: object) -> str:
-    """The result of a check as text: "ok", "ok" with a remark, or the error."""
+    """Return the result of a check as text: "ok", "ok" with a remark, or the error."""
     if isinstance(result, BaseException):
         return str(result)
     return f"ok: {result}" if result else "ok"
@@ -521,21 +520,13 @@ def _check_space(data: Path) -> None:
         raise StorageFull("The disk of the data directory is full. Free some space.")
 
 
-def _size(root: Path) -> int:
-    """Bytes on disk; the index has sparse files, whose length says nothing."""
-    found = [file.stat() for file in root.rglob("*") if file.is_file()]
-    if sys.platform == "win32":
-        return sum(item.st_size for item in found)
-    return sum(item.st_blocks * 512 for item in found)
-
-
 def _summary(
     collection: Collection,
     counts: Mapping[str, Sequence[StatusCount]],
     names: Sequence[str] | None,
 ) -> CollectionSummary:
-    """What these principals may read of a collection, None for all of it, by the counts of its
-    tenant's."""
+    """Return what these principals may read of a collection, None for all of it, by the counts
+    of its tenant's."""
     mine = [
         item
         for item in counts.get(collection.id, ())

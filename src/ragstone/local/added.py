@@ -61,7 +61,7 @@ set up."""
 
 
 def added_directories(settings: Settings) -> list[Directory]:
-    """The directories of plugins and packages. Raises ConfigError."""
+    """Return the directories of plugins and packages. Raises ConfigError."""
     made = ADDED_DIRECTORIES.make_usable(ADDED_DIRECTORIES, "Nobody signs in by it.", settings)
     return [directory for directory in made.values() if directory is not None]
 
@@ -82,7 +82,7 @@ where nothing is wanted."""
 
 
 def added_enrichers(parts: EnricherParts) -> list[Enricher]:
-    """The enrichers of plugins and packages. Raises ConfigError."""
+    """Return the enrichers of plugins and packages. Raises ConfigError."""
     made = ADDED_ENRICHERS.make_usable(ADDED_ENRICHERS, "Ingests go on without it.", parts)
     return [enricher for enricher in made.values() if enricher is not None]
 
@@ -122,6 +122,6 @@ process does no such jobs."""
 
 
 def added_work(parts: WorkParts) -> dict[str, Work]:
-    """The work of plugins and packages by the kind of job. Raises ConfigError."""
+    """Return the work of plugins and packages by the kind of job. Raises ConfigError."""
     made = ADDED_WORK.make_usable(ADDED_WORK, "Such jobs are not done here.", parts)
     return {kind: work for kind, work in made.items() if work is not None}

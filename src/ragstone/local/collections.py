@@ -1,12 +1,12 @@
-"""Which collection a question means by its name."""
+"""Completes a question: the id of its collection, and the values that its ranges mean."""
 
 from contextlib import suppress
 from dataclasses import replace
 
 from ragstone.core.errors import StateUnavailable
-from ragstone.core.filters import simplify
+from ragstone.core.filters import expand_ranges, range_keys, simplify
 from ragstone.core.turn import Ask
-from ragstone.ports import CollectionNames
+from ragstone.ports import Catalog, CollectionNames, find_collection
 
 
 async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
@@ -19,3 +19,19 @@ async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
         where = ask.where and simplify(ask.where, "collection", ask.collection)
         return replace(ask, collection_id=id, where=where)
     return ask
+
+
+async def with_known_values(catalog: Catalog, ask: Ask) -> Ask:
+    """Return the question with each range of metadata as the values that documents have within it.
+
+    Raises InvalidFilter.
+    """
+    keys = range_keys(ask.where) if ask.where is not None else frozenset[str]()
+    if ask.where is None or not keys:
+        return ask
+    collection = await find_collection(catalog, ask)
+    if collection is None:
+        return replace(ask, where=expand_ranges(ask.where, {}))
+    counted = await catalog.metadata_values(collection.tenant, collection.id, keys)
+    values = {key: [item.value for item in some] for key, some in counted.items()}
+    return replace(ask, where=expand_ranges(ask.where, values))

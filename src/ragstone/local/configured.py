@@ -48,8 +48,8 @@ class Merged:
     def guard(self) -> Guard:
         return guard(self.settings)
 
-    def asked(self, ask: Ask) -> Ask:
-        """The question within what the settings allow its answer."""
+    def limit_ask(self, ask: Ask) -> Ask:
+        """Return the question within what the settings allow its answer."""
         most = self.settings.llm.max_tokens
         wanted = ask.max_tokens
         if ("llm.max_tokens" in self.values) if wanted is None else wanted > most:
@@ -96,16 +96,16 @@ class Configured:
         self._loaded = _Loaded(scopes)
 
     def scopes(self) -> Mapping[str, Values]:
-        """What is set in each scope."""
+        """Return what is set in each scope."""
         return self._loaded.scopes
 
     def profile(self, dialect: str) -> Values:
-        """The defaults of a dialect's document, without those that the start has set."""
+        """Return the defaults of a dialect's document, without those that the start has set."""
         values: Values = self._profiles.get(dialect, {})  # type: ignore[call-overload]
         return {k: v for k, v in values.items() if self.base.origin(k).source == "default"}
 
     def of(self, tenant: str = "", collection: str = "", dialect: str = "") -> Merged:
-        """What holds for a tenant's collection of this id, asked in this dialect."""
+        """Return what holds for a tenant's collection of this id, asked in this dialect."""
         loaded = self._loaded
         known = loaded.known.get((tenant, collection, dialect))
         if known is None:
@@ -130,7 +130,7 @@ class Configured:
         return found
 
     def of_dialects(self, collection: Collection) -> Iterator[Settings]:
-        """What holds for questions of a collection, in each dialect."""
+        """Yield what holds for questions of a collection, in each dialect."""
         for dialect in ("", *PROFILES):
             yield self.of(collection.tenant, collection.id, dialect).settings
 
@@ -141,22 +141,22 @@ class Configured:
         return max(self.of(dialect=dialect).settings.cache.max_entries for dialect in dialects)
 
     def answer_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that answers this question."""
-        return self._merged(ask).recipes.answer_recipe(ask)
+        """Return the recipe that answers this question."""
+        return self._find_settings(ask).recipes.answer_recipe(ask)
 
     def search_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that finds this question's passages."""
-        return self._merged(ask).recipes.search_recipe(ask)
+        """Return the recipe that finds this question's passages."""
+        return self._find_settings(ask).recipes.search_recipe(ask)
 
     def call_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that lets the chat model call this question's functions."""
-        return self._merged(ask).recipes.call_recipe(ask)
+        """Return the recipe that lets the chat model call this question's functions."""
+        return self._find_settings(ask).recipes.call_recipe(ask)
 
-    def asked(self, ask: Ask) -> Ask:
-        """The question within what its tenant's settings allow."""
-        return self._merged(ask).asked(ask)
+    def limit_ask(self, ask: Ask) -> Ask:
+        """Return the question within what its tenant's settings allow."""
+        return self._find_settings(ask).limit_ask(ask)
 
-    def _merged(self, ask: Ask) -> Merged:
+    def _find_settings(self, ask: Ask) -> Merged:
         return self.of(ask.principal.tenant, ask.collection_id, ask.profile)
 
     def check(self, scopes: Mapping[str, Values]) -> None:
@@ -205,7 +205,7 @@ def merge_settings(base: Settings, values: Values) -> Settings:
 
 
 def setting_value(settings: Settings, key: str) -> Any:
-    """The value of one setting; None for an option of a stage that nothing sets."""
+    """Return the value of one setting; None for an option of a stage that nothing sets."""
     first, _, rest = key.partition(".")
     if first == PREFIX:
         stage, _, option = rest.partition(".")

@@ -27,7 +27,7 @@ _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]
 
 
 def write_docx(markdown: str) -> bytes:
-    """The text as a Word file. Links and images stay text."""
+    """Return the text as a Word file. Links and images stay text."""
     # Loads in a quarter of a second.
     import docx
 
@@ -103,7 +103,7 @@ def _add_code(paragraph: "Paragraph", text: str) -> None:
 
 
 def _runs(node: SyntaxTreeNode, marks: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The texts below a node, each with the marks that it stands in."""
+    """Yield the texts below a node, each with the marks that it stands in."""
     for child in node.children:
         if child.children:
             yield from _runs(child, (*marks, child.type))

@@ -40,7 +40,7 @@ from ragstone.service.conversations import Format
 
 
 def write_conversation(room: Room, entries: Sequence[StoredTurn], form: Format) -> str:
-    """The conversation in this form, oldest turn first."""
+    """Return the conversation in this form, oldest turn first."""
     if form == "json":
         return _as_json(room, entries)
     markdown = _as_markdown(room, entries)
@@ -48,13 +48,13 @@ def write_conversation(room: Room, entries: Sequence[StoredTurn], form: Format) 
 
 
 def _as_json(room: Room, entries: Sequence[StoredTurn]) -> str:
-    """The room, and for each turn its block and the notes beside it, oldest first."""
+    """Return the room, and for each turn its block and the notes beside it, oldest first."""
     turns = [wire.entry(entry) for entry in entries]
     return json.dumps({**wire.room(room), "blocks": turns}, indent=1) + "\n"
 
 
 def _as_markdown(room: Room, entries: Sequence[StoredTurn]) -> str:
-    """Questions and answers with their sources, oldest first."""
+    """Return questions and answers with their sources, oldest first."""
     about = f"Room `{room.room}`, {room.turns} turns, {iso(room.created_at)[:10]}"
     parts = [f"# {_line(room.title) or 'Conversation'}", about]
     parts += [part for entry in entries for part in _turn(entry)]
@@ -190,14 +190,14 @@ class LocalConversations:
         return mine is None or len(mine) == len(known)
 
     async def _readable(self, whose: Principal, account: str | None) -> list[str] | None:
-        """The origins of turns that who asks may read, None for all."""
+        """Return the origins of turns that who asks may read, None for all."""
         if current_reader() == Reader():
             return None
         known = await self._conversations.origins(whose, account)
         return await select_readable(known, current_reader(), self._adapters.catalog, whose.tenant)
 
     async def _import_origin(self, tenant: str) -> Provenance | None:
-        """Where turns of a file come from: what a file says of itself is not believed."""
+        """Return where turns of a file come from: what a file says of itself is not believed."""
         reached, names = current_reader().collections, self._adapters.catalog
         if reached is None:
             return None
@@ -216,7 +216,7 @@ def _check_names(conversation: ConversationKey) -> None:
 
 
 def read_entries(text: str) -> list[StoredTurn]:
-    """The turns of a JSON list of blocks, of an export, or of one block, in their order.
+    """Return the turns of a JSON list of blocks, of an export, or of one block, in their order.
 
     Raises InvalidBlock, which says which one is wrong and why, unless all of them are right.
     """
@@ -251,7 +251,7 @@ def _load_entry(data: Any, number: int) -> StoredTurn:
 
 
 def _end_time(block: ConversationTurn, at: Any) -> float:
-    """When the turn ended: as the export says, else by its last message, else now."""
+    """Return when the turn ended: as the export says, else by its last message, else now."""
     times = [message.created_at for message in block.conversations if message.created_at]
     last = at or (times[-1] if times else "")
     return seconds(last) if last else state_time()

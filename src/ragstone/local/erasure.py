@@ -131,5 +131,5 @@ class UserErasure:
 
 
 def _is_of(job: Job, user_id: str | None) -> bool:
-    """Whether a job is of this account of its user, None for any."""
+    """Tell whether a job is of this account of its user, None for any."""
     return user_id is None or job.request.get(ASK, {}).get("user_id") == user_id

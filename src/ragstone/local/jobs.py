@@ -37,7 +37,7 @@ from ragstone.service.jobs import ASK, EndedState, JobState, JobView, KindView
 
 LOOK_SECONDS = 0.5
 """How often a watcher looks at a job that goes on in another process."""
-MOST_ID = 200
+MAX_ID = 200
 HIDDEN = (ORIGIN, DOCUMENTS)
 WITHDRAWN = "What this was answered from is gone, or not for you any more. Ask again."
 
@@ -99,8 +99,8 @@ class LocalJobs:
         if kind not in self._runner.kinds:
             kinds = ", ".join(self._runner.kinds)
             raise InputError(f"There are no jobs of the kind {kind!r} here; there are {kinds}.")
-        if len(id) > MOST_ID:
-            raise InputError(f"The id of a job has at most {MOST_ID} characters.")
+        if len(id) > MAX_ID:
+            raise InputError(f"The id of a job has at most {MAX_ID} characters.")
         # As it will be read again: equal requests are compared, and a tuple is not a list.
         stored = json.loads(json.dumps(dict(request)))
         name = str(stored.get("collection", ""))
@@ -215,7 +215,7 @@ class LocalJobs:
         self._runner.wake()
 
     async def list_unfinished(self, *kinds: str) -> Sequence[JobView]:
-        """The jobs of these kinds that have not ended, in every tenant."""
+        """Return the jobs of these kinds that have not ended, in every tenant."""
         return await self._views(await self._store.list_unfinished(kinds))
 
     async def _view(self, job: Job, with_result: bool = True) -> JobView:
@@ -237,7 +237,7 @@ class LocalJobs:
         return await asyncio.to_thread(lambda: [view(job) for job in jobs])
 
     async def _has(self, principal: Principal, job: Job, admin: bool) -> bool:
-        """Whether the principal may know of the job."""
+        """Tell whether the principal may know of the job."""
         mine = _is_of(principal, job)
         if not mine and not (admin and job.tenant == principal.tenant):
             return False
@@ -252,9 +252,9 @@ class LocalJobs:
         return named.get(job.collection, gone) in reach
 
     async def _has_answer(self, principal: Principal, job: Job) -> bool:
-        """Whether a principal reaches the collections of all that a question was answered from, its
-        conversation included; or, as long as nobody knows, all that its asker reached. Who asked
-        learns of an answer that is for other readers now from `_unless_withdrawn`."""
+        """Tell whether a principal reaches the collections of all that a question was answered
+        from, its conversation included; or, as long as nobody knows, all that its asker reached.
+        Who asked learns of an answer that is for other readers now from `_unless_withdrawn`."""
         reach, origin = principal.collections, (job.result or {}).get(ORIGIN)
         if origin is None:
             asked = _asker_reach(job)
@@ -266,8 +266,8 @@ class LocalJobs:
     @overload
     async def _unless_withdrawn(self, job: None) -> None: ...
     async def _unless_withdrawn(self, job: Job | None) -> Job | None:
-        """The job, without its answer if that was made from documents that are gone by now, or,
-        with its conversation, from some that who asked may not read any more."""
+        """Return the job, without its answer if that was made from documents that are gone by now,
+        or, with its conversation, from some that who asked may not read any more."""
         if job is None or job.kind != ASK or not job.result:
             return job
         documents, origin = job.result.get(DOCUMENTS) or (), job.result.get(ORIGIN)
@@ -344,7 +344,7 @@ _ALLOWED: Mapping[State, str] = {
 
 
 def _is_of(principal: Principal, job: Job) -> bool:
-    """Whether the job was submitted in this security context."""
+    """Tell whether the job was submitted in this security context."""
     return (
         job.tenant == principal.tenant
         and job.user == principal.user
@@ -358,19 +358,19 @@ def _without_copies(progress: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readers(document: Document | None) -> set[str]:
-    """Who may read a document that answers."""
+    """Return who may read a document that answers."""
     return set(document.allowed) if document and document.version else set()
 
 
 def _asker_reach(job: Job) -> list[str] | None:
-    """The collections that a question's asker reached, None for all: its conversation may have
-    brought in any of them."""
+    """Return the collections that a question's asker reached, None for all: its conversation may
+    have brought in any of them."""
     reach: list[str] | None = job.request[ASK]["principal"].get("collections")
     return reach
 
 
 def _submitted_collection(job: Job) -> str:
-    """The collection named in the job's request."""
+    """Return the collection named in the job's request."""
     request = job.request.get(ASK, {}) if job.kind == ASK else job.request
     return str(request.get("collection", ""))
 

@@ -39,8 +39,8 @@ FRESH = 1.0
 USED_SECONDS = 60.0
 """How exactly the time of the last use is kept, so that not every request writes."""
 
-MOST_REMEMBERED = 10_000
-MOST_CHARACTERS, MOST_NAMES, MOST_SITES = 255, 1000, 50
+MAX_REMEMBERED = 10_000
+MAX_CHARACTERS, MAX_NAMES, MAX_SITES = 255, 1000, 50
 LONGEST_SECONDS = 100 * 365 * 86_400.0
 
 SESSION_SECONDS = 3600.0
@@ -151,7 +151,7 @@ class LocalKeys:
     async def _widget(self, id: str) -> StoredKey:
         stored = await self._read(id)
         if stored is None or stored.key.sites is None:
-            raise UnknownKey(id[:MOST_CHARACTERS])
+            raise UnknownKey(id[:MAX_CHARACTERS])
         try:
             key = await self._check_valid(stored, self._clock())
         except Unauthorized as error:
@@ -206,7 +206,7 @@ class LocalKeys:
         if not 0 <= fresh_until - now <= FRESH:
             ended = await self._store.has_ended(name)
             self._sessions[name] = (ended, now + FRESH)
-            while len(self._sessions) > MOST_REMEMBERED:
+            while len(self._sessions) > MAX_REMEMBERED:
                 self._sessions.popitem(last=False)
         return ended
 
@@ -226,7 +226,7 @@ class LocalKeys:
         return stored
 
     async def _read(self, id: str) -> StoredKey | None:
-        """The key as it was at most FRESH seconds ago."""
+        """Return the key as it was at most FRESH seconds ago."""
         if not id:
             return None
         seen = self._seen.get(id)
@@ -234,7 +234,7 @@ class LocalKeys:
             asked = self._clock()
             seen = _Seen(await self._store.find(id), asked + FRESH)
             self._seen[id] = seen
-            while len(self._seen) > MOST_REMEMBERED:
+            while len(self._seen) > MAX_REMEMBERED:
                 self._seen.popitem(last=False)
         return seen.stored
 
@@ -258,8 +258,8 @@ class LocalKeys:
 
 
 async def name_collections(source: CollectionNames, records: Sequence[T]) -> list[T]:
-    """Keys or people with the names of the collections that they reach; those that are gone are in
-    none of them."""
+    """Return keys or people with the names of the collections that they reach; those that are gone
+    are in none of them."""
     ids: dict[str, set[str]] = {}
     for record in records:
         if record.collections:
@@ -285,13 +285,13 @@ def _check(grant: KeyGrant) -> None:
     if grant.user.startswith(OF_A_KEY):
         raise InputError(f"The key's user must not begin with {OF_A_KEY!r}: leave the user out.")
     for what, text in names.items():
-        if not text.strip() or len(text) > MOST_CHARACTERS:
-            raise InputError(f"The key's {what} must have 1 to {MOST_CHARACTERS} characters.")
+        if not text.strip() or len(text) > MAX_CHARACTERS:
+            raise InputError(f"The key's {what} must have 1 to {MAX_CHARACTERS} characters.")
     for what, texts in (("groups", grant.groups), ("collections", grant.collections or ())):
-        if len(texts) > MOST_NAMES or not all(0 < len(t) <= MOST_CHARACTERS for t in texts):
+        if len(texts) > MAX_NAMES or not all(0 < len(t) <= MAX_CHARACTERS for t in texts):
             raise InputError(
-                f"The key's {what} must be at most {MOST_NAMES:,} names "
-                f"of 1 to {MOST_CHARACTERS} characters."
+                f"The key's {what} must be at most {MAX_NAMES:,} names "
+                f"of 1 to {MAX_CHARACTERS} characters."
             )
     if grant.role not in get_args(Role):
         raise InputError(f"The key's role must be one of {', '.join(get_args(Role))}.")
@@ -309,10 +309,10 @@ def _check_sites(grant: KeyGrant) -> None:
             "The key of a widget only asks, for whoever opens the page: give it the role reader, "
             "and no user."
         )
-    if not 0 < len(grant.sites) <= MOST_SITES:
-        raise InputError(f"A widget stands on 1 to {MOST_SITES} sites. Name them.")
+    if not 0 < len(grant.sites) <= MAX_SITES:
+        raise InputError(f"A widget stands on 1 to {MAX_SITES} sites. Name them.")
     for site in grant.sites:
-        if len(site) > MOST_CHARACTERS or not _SITE.fullmatch(site):
+        if len(site) > MAX_CHARACTERS or not _SITE.fullmatch(site):
             raise InputError(
                 f"{site[:100]!r} is not a site: write it as https://www.example.org, with small "
                 "letters, without a path and a slash at the end."

@@ -14,7 +14,7 @@ class Observer(Protocol):
     """Sees operations as they are called."""
 
     def around(self, operation: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
-        """What is called instead of `call`, which is the same unless it matters here."""
+        """Return what is called instead of `call`, which is the same unless it matters here."""
         ...
 
 
@@ -23,7 +23,7 @@ ADDED_OBSERVERS: Registry[Any] = Registry("ragstone.observers", "observer", {}, 
 
 
 def observe(service: "Ragstone", observers: Iterable[Observer]) -> "Ragstone":
-    """The service, with observers round its operations. What it calls itself is not seen."""
+    """Return the service, with observers round its operations. What it calls itself is not seen."""
     observers = list(observers)
     if not observers:
         return service

@@ -33,14 +33,8 @@ from ragstone.core.errors import (
 )
 from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
-from ragstone.local.keys import FRESH, MOST_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
-from ragstone.ports import (
-    CollectionNames,
-    PeopleStore,
-    PersonToken,
-    StoredPerson,
-    TokenKind,
-)
+from ragstone.local.keys import FRESH, MAX_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
+from ragstone.ports import CollectionNames, PeopleStore, PersonToken, StoredPerson, TokenKind
 from ragstone.ports.directories import Directory, DirectoryEntry
 from ragstone.service.people import (
     INVITATION_DAYS,
@@ -91,7 +85,7 @@ def _is_name(name: str) -> bool:
 
 
 def normalize_name(name: str) -> str:
-    """A name as it is stored, whatever width and case it is typed in."""
+    """Return a name as it is stored, whatever width and case it is typed in."""
     return unicodedata.normalize("NFKC", name).strip().lower()
 
 
@@ -456,8 +450,8 @@ class LocalPeople:
     async def _check_directories(
         self, tenant: str, name: str, password: str
     ) -> StoredPerson | None:
-        """The account of whom a directory knows by this password, as it is known there now. Raises
-        Unavailable."""
+        """Return the account of whom a directory knows by this password, as it is known there now.
+        Raises Unavailable."""
         if tenant != self._tenant or not password or not _is_name(name):
             return None
         for directory in self._directories:
@@ -469,8 +463,8 @@ class LocalPeople:
         return None
 
     async def _check_again(self, stored: StoredPerson, now: float) -> StoredPerson | None:
-        """The account of a session whose directory still knows it; None, and no session and key of
-        it counts, where it does not. While none answers, what was known counts for a day."""
+        """Return the account of a session whose directory still knows it; None, and no session and
+        key of it counts, where it does not. While none answers, what was known counts for a day."""
         person = stored.person
         checked, tried = (stored.profile.get(key, 0.0) for key in (CHECKED, TRIED))
         if now - tried < CHECK_SECONDS:
@@ -514,7 +508,7 @@ class LocalPeople:
         return found[1]
 
     async def _find(self, principal: Principal, name: str, admin: bool) -> StoredPerson:
-        """An account that the principal may see; raises UnknownPerson."""
+        """Return an account that the principal may see; raises UnknownPerson."""
         name = normalize_name(name)
         stored = await self._store.find(principal.tenant, name)
         if stored is None or not (admin or name == principal.user):
@@ -524,8 +518,8 @@ class LocalPeople:
         return stored
 
     async def _confirm(self, principal: Principal, name: str, password: str) -> StoredPerson:
-        """The principal's own account, whose password this is. Raises UnknownPerson, InputError,
-        TooManyRequests."""
+        """Return the principal's own account, whose password this is. Raises UnknownPerson,
+        InputError, TooManyRequests."""
         stored = await self._find(principal, name, admin=False)
         counter = _counter("own", principal.tenant, stored.person.name)
         await self._count_try({counter: FREE_TRIES})
@@ -562,8 +556,8 @@ class LocalPeople:
     async def _add_token(
         self, kind: TokenKind, stored: StoredPerson, seconds: float, agent: str = ""
     ) -> str:
-        """The secret of a new token, with 256 random bits. Raises Unauthorized where the account
-        has got another password meanwhile, or is gone."""
+        """Return the secret of a new token, with 256 random bits. Raises Unauthorized where the
+        account has got another password meanwhile, or is gone."""
         secret, now = secrets.token_urlsafe(32), self._clock()
         whose = stored.person.tenant, stored.person.name
         token = PersonToken(digest(secret), kind, *whose, now, now + seconds, now, agent)
@@ -607,7 +601,7 @@ class LocalPeople:
 
 
 def _use_code(stored: StoredPerson, code: str, now: float) -> StoredPerson | None:
-    """The account after a code of its second factor, None for one that does not count."""
+    """Return the account after a code of its second factor, None for one that does not count."""
     step = find_step(stored.totp, "".join(code.split()), now)
     if step > stored.totp_step:
         return replace(stored, totp_step=step)
@@ -622,7 +616,7 @@ def _counter(*parts: str) -> str:
 
 
 def _covers(principal: Principal, view: PersonView) -> bool:
-    """Whether the principal reaches every collection that an account does."""
+    """Tell whether the principal reaches every collection that an account does."""
     if principal.collections is None:
         return True
     return view.collections is not None and set(view.collections) <= set(principal.collections)
@@ -642,8 +636,8 @@ def _check(
     if role is not None and role not in get_args(Role):
         raise InputError(f"The role must be one of {', '.join(get_args(Role))}.")
     for group in groups or ():
-        if not (group.strip() and group.isprintable() and len(group) <= MOST_CHARACTERS):
-            raise InputError(f"Not a valid group: use 1 to {MOST_CHARACTERS} letters and signs.")
+        if not (group.strip() and group.isprintable() and len(group) <= MAX_CHARACTERS):
+            raise InputError(f"Not a valid group: use 1 to {MAX_CHARACTERS} letters and signs.")
     reach = principal.collections
     if reach is not None and (collections is None or not set(collections) <= set(reach)):
         raise Forbidden("An account cannot reach collections that you do not.")

@@ -37,7 +37,6 @@ class LocalReaders:
     async def explain(
         self, principal: Principal, collection: str, path: str, admin: bool = False
     ) -> ReadersView:
-        """`service.ReadersService`."""
         known = await need_collection(self._catalog, principal.tenant, collection)
         rules = await self._catalog.folder_readers(known.tenant, known.id)
         found = await self._catalog.documents(known.tenant, known.id, named=[path])
@@ -62,7 +61,6 @@ class LocalReaders:
         below: str = "",
         having: Mapping[str, Scalar] | None = None,
     ) -> int:
-        """`service.ReadersService`."""
         names = _check_names(readers)
         known = await need_collection(self._catalog, principal.tenant, collection)
         wanted = WantedDocuments(paths, below, having)
@@ -79,7 +77,6 @@ class LocalReaders:
         raise RagstoneError(view.error or "The change was cancelled; what it did stays.")
 
     async def folders(self, principal: Principal, collection: str) -> list[FolderRule]:
-        """`service.ReadersService`."""
         id = await self._catalog.identity(principal.tenant, collection, make=False)
         if not id:
             raise UnknownCollection(collection)
@@ -92,7 +89,6 @@ class LocalReaders:
     async def set_folder(
         self, principal: Principal, collection: str, folder: str, readers: Sequence[str]
     ) -> None:
-        """`service.ReadersService`."""
         names = _check_names(readers)
         check_collection_name(collection)
         place = normalize_folder(folder)
@@ -131,7 +127,7 @@ class WantedDocuments:
         self._paths, self._below, self._having = paths, below, having
 
     async def ids(self, catalog: Catalog, collection: Collection) -> list[str]:
-        """Their ids. Raises UnknownDocument for a path at which nothing is."""
+        """Return their ids. Raises UnknownDocument for a path at which nothing is."""
         place = collection.tenant, collection.id
         named: dict[str, None] | None = None
         for path in self._paths or ():

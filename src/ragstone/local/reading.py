@@ -111,7 +111,7 @@ class LocalReading:
     async def _chunks(
         self, principal: Principal, collection: Collection, document: Document
     ) -> list[Chunk]:
-        """What the document consists of, as far as the principal may read it, in order."""
+        """Return what the document consists of, as far as the principal may read it, in order."""
         where = And(
             (reader_filter(principal), eq("revision", revision(document.id, document.version)))
         )
@@ -218,7 +218,7 @@ def _facet(key: str, counted: Sequence[ValueCount], names: set[str], limit: int)
 
 
 def _nearest_places(path: str, paths: Sequence[str]) -> list[str]:
-    """The folders and documents whose names are like `path`, the most alike first."""
+    """Return the folders and documents whose names are like `path`, the most alike first."""
     folders = {
         "/" + "/".join(parts[:end])
         for parts in (item.strip("/").split("/") for item in paths)

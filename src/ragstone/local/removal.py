@@ -25,7 +25,7 @@ class Removal:
     async def number(
         self, principal: Principal, collection: Collection, paths: Sequence[str] | None
     ) -> int:
-        """How many documents `paths` name, None for all. Raises UnknownDocument."""
+        """Tell how many documents `paths` name, None for all. Raises UnknownDocument."""
         if paths is not None:
             return len(await self._resolve_ids(principal, collection, paths))
         names = set(principal.names)
@@ -70,7 +70,7 @@ class Removal:
         return 0
 
     async def _all(self, collection: Collection) -> list[str]:
-        """The ids of all documents of a collection, whoever may read them."""
+        """Return the ids of all documents of a collection, whoever may read them."""
         ids: list[str] = []
         after = ""
         while page := await self._adapters.catalog.documents(
@@ -83,7 +83,7 @@ class Removal:
     async def _resolve_ids(
         self, principal: Principal, collection: Collection, paths: Sequence[str]
     ) -> list[str]:
-        """The ids of what `paths` name: by id, by path, or by a folder above. Raises
+        """Return the ids of what `paths` name: by id, by path, or by a folder above. Raises
         UnknownDocument."""
         named: dict[str, None] = {}
         for path in paths:

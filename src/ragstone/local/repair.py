@@ -42,7 +42,7 @@ class Damage:
 
 
 def find_damage(settings: Settings) -> list[Damage]:
-    """What is damaged in the data directory; blocks, for as long as reading all of it takes.
+    """Return what is damaged in the data directory; blocks, for as long as reading all of it takes.
 
     Raises DataDirectoryInUse.
     """
@@ -85,7 +85,7 @@ def make_way(settings: Settings, backup: Path, earlier: Sequence[Path] = ()) -> 
 
 
 def is_state_lost(settings: Settings) -> bool:
-    """Whether the state's file is gone while there is an index that belongs to it."""
+    """Tell whether the state's file is gone while there is an index that belongs to it."""
     data = settings.ragstone_data.expanduser().absolute()
     if settings.state.url or settings.index.url:
         return False
@@ -177,7 +177,7 @@ def _save_state(data: Path) -> str:
 
 
 def _list_shards(data: Path, state: bool) -> list[Shard]:
-    """The shards that there are, with what a readable state knows of them."""
+    """Return the shards that there are, with what a readable state knows of them."""
     root = data / INDEX
     known = {}
     for tenant, id, build, dimensions, language, late in (
@@ -210,7 +210,7 @@ def _shards(data: Path, state: bool) -> Iterator[Damage]:
 
 
 def _has_work(data: Path) -> bool:
-    """Whether jobs wait or run: a rebuild that was cut off goes on in a folder of its own."""
+    """Tell whether jobs wait or run: a rebuild that was cut off goes on in a folder of its own."""
     try:
         with closing(sqlite3.connect(data / STATE)) as connection:
             query = f"SELECT count(*) FROM jobs WHERE state NOT IN {ENDED}"  # noqa: S608

@@ -17,7 +17,7 @@ from ragstone.recipes.setting_table import Setting
 from ragstone.service.settings import SettingLayer, SettingValue
 from ragstone.settings.scope import DIALECT, GLOBAL, TENANT, chain, of_collection, place
 
-MOST = 200
+MAX_CHANGES = 200
 """Settings that may be changed at once."""
 
 _PASSWORD = re.compile(r"(://[^/@\s:]*:)[^/@\s]+@")
@@ -67,8 +67,8 @@ class LocalSettings:
     async def put(self, scope: str, values: Mapping[str, Any], who: str) -> list[SettingValue]:
         read = [setting_table.read(name, value) for name, value in values.items()]
         given = dict(read)
-        if not given or len(given) < len(read) or len(read) > MOST:
-            raise InvalidSetting(f"Name 1 to {MOST} settings, each once.")
+        if not given or len(given) < len(read) or len(read) > MAX_CHANGES:
+            raise InvalidSetting(f"Name 1 to {MAX_CHANGES} settings, each once.")
         for key in given:
             _check_scope(key, scope)
         here = await self._place(*place(scope), make=True)
@@ -111,7 +111,7 @@ class LocalSettings:
         return _Place(tenant, collection, dialect, id)
 
     async def _scope_by_name(self, scope: str) -> str:
-        """A scope with the name of its collection; unchanged if the collection is gone."""
+        """Return a scope with the name of its collection; unchanged if the collection is gone."""
         tenant, id, _ = place(scope)
         names = await self._names.names(tenant, [id]) if id else {}
         return of_collection(tenant, names[id]) if id in names else scope
@@ -154,7 +154,7 @@ class LocalSettings:
         )
 
     def _layers(self, setting: Setting, here: "_Place") -> list[SettingLayer]:
-        """Every layer that has a value; the effective one is last."""
+        """Return every layer that has a value; the effective one is last."""
         base = self._configured.base
         origin, known = base.origin(setting.key), setting_value(base, setting.key)
         layers = [SettingLayer("default", "", setting.default)]

@@ -48,7 +48,7 @@ class LocalStatistics:
         return list((await self._adapters.history.report(tenant, days)).strategies)
 
     async def _readable(self, tenant: str) -> list[str] | None:
-        """The origins of traces that who asks may see, None for all."""
+        """Return the origins of traces that who asks may see, None for all."""
         if current_reader() == Reader():
             return None
         known = await self._traces.origins(tenant)

@@ -44,7 +44,7 @@ class _Candidate:
 
 
 def without_chat(adapters: Adapters) -> Adapters:
-    """The adapters as they are where no chat model is set: what is tried costs no tokens."""
+    """Return the adapters as they are where no chat model is set: what is tried costs no tokens."""
     extractive = adapters.answerable
     answerer = extractive if isinstance(extractive, Answerer) else adapters.answerer
     return replace(
@@ -117,7 +117,7 @@ class Suggestions:
     async def _candidates(
         self, principal: Principal, collection: Collection, cited: Mapping[str, int]
     ) -> list[_Candidate]:
-        """A question of each document in turn."""
+        """Return a question of each document in turn."""
         read = await self._adapters.index.fetch(collection, catalog_ids(cited))
         places: dict[str, list[int]] = {}
         for id, place in cited.items():
@@ -171,9 +171,9 @@ class Suggestions:
 def _document_candidates(
     document: Document, chunks: Sequence[Chunk], cited: Sequence[int]
 ) -> list[_Candidate]:
-    """What may be asked of a document: what a chat model thought of when it was indexed, else about
-    the sections behind those that are cited, then those before them; where it has none, what it is
-    about."""
+    """Return what may be asked of a document: what a chat model thought of when it was indexed,
+    else about the sections behind those that are cited, then those before them; where it has none,
+    what it is about."""
     own = [chunk for chunk in chunks if chunk.kind != QUESTION]
     made = [
         _Candidate(chunk.text, document.id, chunk.start, chunk.end)
@@ -196,7 +196,7 @@ def _document_candidates(
 
 
 def _section_candidates(document: Document, chunks: Sequence[Chunk]) -> Iterator[_Candidate]:
-    """A question about each section that has a heading other than the title."""
+    """Yield a question about each section that has a heading other than the title."""
     text, blocks = join_chunks(chunks)
     headings = [block for block in blocks if block.kind == "heading"]
     languages = {chunk.start: chunk.language for chunk in chunks}
@@ -212,7 +212,7 @@ def _section_candidates(document: Document, chunks: Sequence[Chunk]) -> Iterator
 
 
 def _frame(kind: str, language: str) -> str:
-    """How a language asks about a section or a document."""
+    """Tell how a language asks about a section or a document."""
     known = _frames()
     return known.get(language, known["en"])[kind]
 

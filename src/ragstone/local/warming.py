@@ -31,10 +31,10 @@ CLAIM, BESIDE = "It is ready now.", "The first machine was ready early. The seco
 ANSWERED = "When was the first machine ready?"
 """What `BESIDE` answers: of a strange collection no question is known that is not refused."""
 
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 """Loading that takes longer is left to the first question."""
 
-MOST = 4
+MAX_COLLECTIONS = 4
 """Collections that are warmed: with more, the first questions would wait."""
 
 
@@ -48,7 +48,7 @@ async def warm(adapters: Adapters, recipe: Recipe | None = None) -> None:
     if not collections:
         return
     await adapters.intents.likeness(ANYTHING)
-    for collection in collections[:MOST]:
+    for collection in collections[:MAX_COLLECTIONS]:
         with contextlib.suppress(RagstoneError):  # A question will be told.
             await adapters.statistics.specificity(collection, ANYTHING)
     with contextlib.suppress(RagstoneError):
@@ -69,10 +69,7 @@ def _load_tables() -> None:
 
 async def _ask(adapters: Adapters, recipe: Recipe, collection: Collection) -> None:
     ask = Ask(
-        QUESTION,
-        principal=Principal(collection.tenant),
-        collection=collection.name,
-        cache=False,
+        QUESTION, principal=Principal(collection.tenant), collection=collection.name, cache=False
     )
     tailless = Recipe(recipe.stages)
     async with contextlib.aclosing(Engine(adapters, {ask.level: tailless})) as engine:

@@ -43,7 +43,7 @@ _SUMMARY = (
 def works(
     catalog: Catalog, pipeline: Pipeline, answers: Answers, removal: Removal, store: JobStore
 ) -> dict[str, Work]:
-    """The kinds of jobs that every Ragstone does."""
+    """Return the kinds of jobs that every Ragstone does."""
 
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
         request, reported = IngestRequest.of(job.request), _progress_reporter(report)
@@ -98,7 +98,7 @@ async def _give_readers(
 
 
 def part_works(pipeline: Pipeline) -> dict[str, Work]:
-    """What a Ragstone does of others' ingests whose state and index it shares."""
+    """Return what a Ragstone does of others' ingests whose state and index it shares."""
     helping = pipeline.helping
     return {
         READ_PART: _free_memory_when_done(helping.read),
@@ -128,7 +128,7 @@ def read_progress(view: JobView) -> Progress:
 
 
 def _progress(job: str, stored: Mapping[str, Any]) -> Progress:
-    """The progress that was stored, as that of a job that goes on."""
+    """Return the progress that was stored, as that of a job that goes on."""
     names = {field.name for field in fields(Progress)} - {"job", "eta", "finished", "error"}
     known: dict[str, Any] = {k: v for k, v in stored.items() if k in names}
     known["failed"] = tuple(FileFailure(**item) for item in known.get("failed", ()))

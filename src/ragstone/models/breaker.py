@@ -76,7 +76,7 @@ class Breaker:
 
     @contextmanager
     def call(self) -> Iterator[BreakerCall]:
-        """One call; raises Resting."""
+        """Make one call; raises Resting."""
         probe = self._opened is not None
         if self.seconds > 0 or (probe and self._probing):
             # While a probe is on its way the rest is over, but its outcome is not known yet: the

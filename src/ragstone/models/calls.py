@@ -100,8 +100,8 @@ class Calls:
     async def stream(
         self, messages: Messages, options: ModelSettings, tools: Tools = (), alone: bool = False
     ) -> AsyncGenerator[Said, None]:
-        """The reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls comes
-        first. The model may call the `tools`."""
+        """Yield the reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls
+        comes first. The model may call the `tools`."""
         # Failed calls cost tokens too; they are reported with whatever comes of the question.
         lost: list[Usage] = []
         place = self._choose_model(alone)
@@ -154,7 +154,7 @@ class Calls:
     async def _start_stream(
         self, messages: Messages, options: ModelSettings, tools: Tools, place: FailingModel
     ) -> _StartedStream:
-        """The first piece, and the rest."""
+        """Return the first piece, and the rest."""
         rest = self._stream_once(messages, options, tools, place)
         try:
             return await anext(rest), rest
@@ -338,7 +338,7 @@ class _Wait:
 
 
 def _limits(place: FailingModel) -> tuple[Limit, Limit]:
-    """Until when a call that begins now must have said something, and all."""
+    """Tell until when a call that begins now must have said something, and all."""
     limits, standby = TIME_LIMITS.get(), place.standby
     ends = _share(limits.ends, STANDBY_SHARE if standby and not limits.streams else ALONE_SHARE)
     begins = _share(limits.begins, STANDBY_SHARE)
@@ -347,7 +347,7 @@ def _limits(place: FailingModel) -> tuple[Limit, Limit]:
 
 
 def _share(limit: Limit, share: float) -> Limit:
-    """So much of what is left."""
+    """Return so much of what is left."""
     return replace(limit, end=limit.end - limit.remaining * (1 - share)) if limit.setting else limit
 
 

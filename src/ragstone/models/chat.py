@@ -40,7 +40,7 @@ from ragstone.settings import LlmSettings
 
 
 def build_messages(ask: Ask, before: Sequence[Message], system: str) -> list[ModelMessage]:
-    """The system's text, the conversation, the question, and the tool calls made for it."""
+    """Return the system's text, the conversation, the question, and the tool calls made for it."""
     made: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(system)])]
     for message in before:
         if message.role == "user":
@@ -54,7 +54,7 @@ def build_messages(ask: Ask, before: Sequence[Message], system: str) -> list[Mod
 
 
 def tool_definitions(tools: Sequence[Tool]) -> list[ToolDefinition]:
-    """The tools as a model is offered them."""
+    """Return the tools as a model is offered them."""
     return [
         ToolDefinition(
             name=tool.name,
@@ -109,11 +109,7 @@ class ChatModel:
     """
 
     def __init__(
-        self,
-        settings: LlmSettings,
-        section: str = "LLM",
-        standby: bool = False,
-        parallel: int = 0,
+        self, settings: LlmSettings, section: str = "LLM", standby: bool = False, parallel: int = 0
     ) -> None:
         settings = add_address(settings)
         self.name = settings.model or "default"
@@ -134,7 +130,6 @@ class ChatModel:
         self._calls = Calls(model, settings, self._place, reader, parallel)
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """`ports.Priced`."""
         used = RequestUsage(input_tokens=prompt_tokens, output_tokens=completion_tokens)
         return self._prices.cost(used)
 
@@ -164,13 +159,12 @@ class ChatModel:
                 yield replace(said, finish="refused") if refuses else said
 
     def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
-        """`ports.Conversing`."""
         return self._reply_stream(ask, (), Instructions(opening=rules))
 
     def _reply_stream(
         self, ask: Ask, passages: Sequence[Passage], told: Instructions
     ) -> AsyncGenerator[Said, None]:
-        """The model's reply as it comes: text, or calls of `ask.tools`."""
+        """Return the model's reply as it comes: text, or calls of `ask.tools`."""
         options = self._options(ask, told.thinks)
         # A server refuses an answer that is longer than its window with the prompt.
         options["max_tokens"] = min(options["max_tokens"], self.profile.context_window // 2)
@@ -182,7 +176,6 @@ class ChatModel:
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
-        """`ports.Completer`."""
         told = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
         return await self._calls.complete(told, self._model_settings(max_tokens, temperature))
 
@@ -200,7 +193,7 @@ class ChatModel:
         return f"{self.name} at {place.address} (breaker {breaker.state})"
 
     async def list_models(self) -> list[str]:
-        """The models that its server lists; none of a provider that has no such list. Raises
+        """Return the models that its server lists; none of a provider that has no such list. Raises
         ModelUnavailable."""
         if not isinstance(self._model, OpenAIChatModel):
             return []
@@ -210,7 +203,7 @@ class ChatModel:
             raise self._unavailable(error) from error
 
     async def read_window(self) -> Window | None:
-        """What the server tells of its window, which holds from now on unless a setting says
+        """Return what the server tells of its window, which holds from now on unless a setting says
         another one; None where it does not tell."""
         given = self._settings
         if not given.base_url or not isinstance(self._model, OpenAIChatModel):
@@ -239,7 +232,7 @@ class ChatModel:
     def _fit_window(
         self, ask: Ask, passages: Sequence[Passage], told: Instructions, answer: int
     ) -> tuple[list[Message], list[Passage]]:
-        """The messages and passages that fit the window together with an answer of so many
+        """Return the messages and passages that fit the window together with an answer of so many
         tokens."""
         window = self.profile.context_window
         before = prompt.history(ask, share_budget(window, self.profile.tier, answer), self._count)
@@ -251,7 +244,7 @@ class ChatModel:
         )
 
     def _options(self, ask: Ask, thinks: bool = False) -> ModelSettings:
-        """The settings of an answer; `thinks` lets a model that reasons by itself do so at
+        """Return the settings of an answer; `thinks` lets a model that reasons by itself do so at
         length."""
         most = ask.max_tokens or self._settings.max_tokens
         options = self._model_settings(most, ask.temperature)
@@ -273,7 +266,7 @@ class ChatModel:
         return options
 
     def _sampling_options(self, asked: Sampling) -> ModelSettings:
-        """What a request wants of the sampling, for a model that can be told."""
+        """Return what a request wants of the sampling, for a model that can be told."""
         options = ModelSettings()
         if asked.parallel_tool_calls is not None:
             options["parallel_tool_calls"] = asked.parallel_tool_calls
@@ -290,7 +283,7 @@ class ChatModel:
         return options
 
     def _model_settings(self, max_tokens: int, temperature: float | None) -> ModelSettings:
-        """The settings of one call; a `temperature` of None is the profile's."""
+        """Return the settings of one call; a `temperature` of None is the profile's."""
         known = self.profile
         # Thoughts count as tokens of the reply: a limit for the answer alone would cut it off.
         if max_tokens < AMPLE * known.thinking_tokens:

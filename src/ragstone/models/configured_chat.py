@@ -13,13 +13,7 @@ from ragstone.core.clock import TIME_LIMITS
 from ragstone.core.errors import ConfigError, ModelUnavailable, Unavailable
 from ragstone.core.records import ModelCheck
 from ragstone.core.turn import Ask, Passage
-from ragstone.ports import (
-    Answerer,
-    Completer,
-    Conversing,
-    Profile,
-    Said,
-)
+from ragstone.ports import Answerer, Completer, Conversing, Profile, Said
 from ragstone.registry import Extension, Registry
 from ragstone.settings import LlmSettings, Settings, StandbySettings
 
@@ -35,8 +29,8 @@ class ChatAnswerer(Answerer, Completer, Conversing, Protocol):
 
 
 def members(chat: ChatAnswerer) -> tuple[ChatAnswerer, ...]:
-    """The models that a chat model consists of: it alone, or the first and the one that stands
-    by."""
+    """Return the models that a chat model consists of: it alone, or the first and the one that
+    stands by."""
     if isinstance(chat, WithFallback) and isinstance(chat.second, ChatAnswerer):
         return (*members(chat.first), *members(chat.second))
     return (chat,)
@@ -112,7 +106,7 @@ class WithFallback:
         return replace(said, model=said.model or self.second.name, reason=why)
 
     async def ready(self) -> str:
-        """The states of both models; raises ModelUnavailable when neither is ready."""
+        """Return the states of both models; raises ModelUnavailable when neither is ready."""
         states, ready = [], False
         for item in (self.first, self.second):
             try:
@@ -133,17 +127,17 @@ class WithFallback:
 
 
 def chat_model(settings: Settings) -> ChatAnswerer | None:
-    """The chat model with the one that stands by for it, None if there is none.
+    """Return the chat model with the one that stands by for it, None if there is none.
 
     Raises ConfigError.
     """
     llm, other = settings.llm, settings.llm_fallback
-    if not llm.configured:
-        if other.configured:
+    if not llm.is_configured:
+        if other.is_configured:
             raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
         return None
     first = _chat_model(llm, "LLM", standby=True)
-    if not other.configured:
+    if not other.is_configured:
         return first
     reached = {name: getattr(other, name) for name in StandbySettings.model_fields}
     # The window and the eyes of the first model say nothing of another one.
@@ -170,7 +164,7 @@ async def check_models(chat: ChatAnswerer) -> AsyncGenerator[ModelCheck, None]:
 
 
 def ensemble(settings: Settings) -> tuple[ChatAnswerer, ...]:
-    """The models that vote, reached as that of LLM__* is; raises ConfigError."""
+    """Return the models that vote, reached as that of LLM__* is; raises ConfigError."""
     names = settings.ensemble.names
     members = [settings.llm.model_copy(update={"model": name}) for name in names]
     if members and settings.llm.model_path:
@@ -182,8 +176,8 @@ def ensemble(settings: Settings) -> tuple[ChatAnswerer, ...]:
 
 
 def evaluator(settings: Settings, chat: ChatAnswerer | None) -> ChatAnswerer | None:
-    """The model that judges answers instead of `chat`, which stands by for it; None where that is
-    `chat` itself. Raises ConfigError."""
+    """Return the model that judges answers instead of `chat`, which stands by for it; None where
+    that is `chat` itself. Raises ConfigError."""
     name = settings.self_rag.evaluation_model
     if not name:
         return None
@@ -200,8 +194,8 @@ def evaluator(settings: Settings, chat: ChatAnswerer | None) -> ChatAnswerer | N
 
 
 def _chat_model(llm: LlmSettings, section: str, standby: bool) -> ChatAnswerer:
-    """The model of one section: a GGUF file, a server's, or that of a provider's or package's name
-    before the colon."""
+    """Return the model of one section: a GGUF file, a server's, or that of a provider's or
+    package's name before the colon."""
     if llm.model_path:
         return CHAT_MODELS.make("gguf", llm, section, standby)
     name = llm.model.partition(":")[0]

@@ -56,7 +56,7 @@ class Unigram:
         self._known: dict[str, tuple[tuple[int, int], ...]] = {}
 
     def ids(self, text: str) -> list[int]:
-        """The ids of the pieces of `text`."""
+        """Return the ids of the pieces of `text`."""
         plain = re.sub(" {2,}", " ", text.translate(self._replaced))
         found: list[int] = []
         for word in plain.removeprefix(" ").split(" "):
@@ -96,8 +96,8 @@ class Unigram:
         return "".join(made), places
 
     def _cut_word(self, word: str) -> tuple[tuple[int, int], ...]:
-        """Each piece and its first character. None has a space within, so that each word is cut by
-        itself, and most words of a text have been cut before."""
+        """Return each piece and its first character. None has a space within, so that each word is
+        cut by itself, and most words of a text have been cut before."""
         found = self._known.get(word)
         if found is None:
             found = self._search_pieces(word)
@@ -168,14 +168,15 @@ class E5Weights:
         return _unpack_blocks(self.raw[name].reshape(-1, _BLOCK_BYTES)).reshape(-1, inputs)
 
     def words(self, ids: list[int]) -> Floats:
-        """The rows of the table of words (n, 384)."""
+        """Return the rows of the table of words (n, 384)."""
         blocks = WIDTH // _BLOCK
         table = self.raw["emb.word"].reshape(-1, blocks, _BLOCK_BYTES)
         return _unpack_blocks(table[ids].reshape(-1, _BLOCK_BYTES)).reshape(-1, WIDTH)
 
 
 def read(file: Path) -> E5Weights:
-    """Raises ModelUnavailable for a file that is missing, cut off or of another form."""
+    """Read the weights. Raises ModelUnavailable if the file is missing, cut off or of another
+    form."""
     try:
         with file.open("rb") as opened:
             return _read(_Reader(mmap(opened.fileno(), 0, access=ACCESS_READ)))
@@ -220,7 +221,7 @@ def _read(reader: _Reader) -> E5Weights:
 
 
 def _read_replacements(reader: _Reader) -> dict[int, str]:
-    """What each character becomes before the text is cut, where that is something else."""
+    """Return what each character becomes before the text is cut, where that is something else."""
     found = {0: " "}
     count, _ = reader.values("<iI")
     for _ in range(count):
@@ -240,7 +241,7 @@ def _tensors(reader: _Reader) -> dict[str, Bytes]:
 
 
 def _unpack_blocks(blocks: Bytes) -> Floats:
-    """The weights (n, 32) of `blocks` (n, 18)."""
+    """Return the weights (n, 32) of `blocks` (n, 18)."""
     scales = np.ascontiguousarray(blocks[:, :2]).view(np.float16).astype(np.float32)
     halves = blocks[:, 2:]
     weights = np.concatenate([halves & 15, halves >> 4], axis=1).astype(np.float32)

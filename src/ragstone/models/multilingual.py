@@ -96,7 +96,7 @@ class MultilingualE5:
 async def _vector(
     engine: E5Engine, threads: ThreadPoolExecutor, text: str, most: int | None
 ) -> Floats:
-    """The vector of a text, of its first `most` windows if any are named."""
+    """Return the vector of a text, of its first `most` windows if any are named."""
     windows = (await _call(threads, engine.windows, text))[:most]
     mean = np.zeros(MultilingualE5.dimensions, np.float32)
     for start in range(0, len(windows), TOGETHER):
@@ -115,9 +115,9 @@ async def _call(threads: ThreadPoolExecutor, work: Callable[[A], T], argument: A
 
 @lru_cache(maxsize=64)
 def _language_axes(languages: frozenset[str]) -> Vectors:
-    """The directions (languages - 1, 384) in which passages of these languages differ whatever they
-    are about, after Xie et al., "Discovering Low-rank Subspaces for Language-agnostic Multilingual
-    Representations" (2022)."""
+    """Return the directions (languages - 1, 384) in which passages of these languages differ
+    whatever they are about, after Xie et al., "Discovering Low-rank Subspaces for Language-agnostic
+    Multilingual Representations" (2022)."""
     known, means = _language_means()
     own = means[[place for place, language in enumerate(known) if language in languages]]
     if len(own) < 2:
@@ -128,7 +128,7 @@ def _language_axes(languages: frozenset[str]) -> Vectors:
 
 @cache
 def _language_means() -> tuple[list[str], Vectors]:
-    """The mean vector of the same texts in each language (`training.language_means`)."""
+    """Return the mean vector of the same texts in each language (`training.language_means`)."""
     with files("ragstone.models").joinpath("data/language-means.npz").open("rb") as file:
         data = np.load(file)
         return str(data["languages"]).split(), data["means"].astype(np.float32)
@@ -187,7 +187,7 @@ class Bridge:
 
 
 def map_vectors(vectors: Vectors, what: Literal["questions", "passages"]) -> Vectors:
-    """The vectors (n, 384) of the multilingual model in the space of the English one."""
+    """Return the vectors (n, 384) of the multilingual model in the space of the English one."""
     matrix = _matrix(what)
     found = vectors @ matrix[:-1] + matrix[-1]
     unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
@@ -195,7 +195,7 @@ def map_vectors(vectors: Vectors, what: Literal["questions", "passages"]) -> Vec
 
 
 def _pieces(question: str) -> Iterator[str]:
-    """What may be a word, in small letters."""
+    """Yield what may be a word, in small letters."""
     for match in _RUN.finditer(question.casefold()):
         run = match.group()
         if not _UNSPACED.search(run):
@@ -209,7 +209,7 @@ def _pieces(question: str) -> Iterator[str]:
 
 
 def _find_english_words(pieces: Sequence[str], vectors: Vectors) -> list[str]:
-    """The words that the pieces mean; of pieces that overlap, those of the surest."""
+    """Return the words that the pieces mean; of pieces that overlap, those of the surest."""
     table = _table()
     rows = (vectors - table.mean) @ table.axes
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
@@ -235,7 +235,7 @@ def _find_english_words(pieces: Sequence[str], vectors: Vectors) -> list[str]:
 
 
 def _overlap(piece: str, other: str) -> bool:
-    """Whether two sequences of characters may be cut from the same place of a text."""
+    """Tell whether two sequences of characters may be cut from the same place of a text."""
     return piece in other or other in piece or piece[0] == other[-1] or piece[-1] == other[0]
 
 

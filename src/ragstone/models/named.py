@@ -17,7 +17,7 @@ class LateModel(Protocol):
     async def aclose(self) -> None: ...
 
     def extend(self, base: Embedder) -> Embedder:
-        """The embedder with these token vectors."""
+        """Return the embedder with these token vectors."""
         ...
 
 
@@ -26,7 +26,7 @@ class ModelSource(Protocol):
     once; either raises ConfigError, ModelUnavailable."""
 
     def is_name(self, name: str) -> bool:
-        """Whether a name is such a place."""
+        """Tell whether a name is such a place."""
         ...
 
     def embedder(self, settings: EmbeddingSettings) -> Embedder: ...
@@ -36,7 +36,7 @@ class ModelSource(Protocol):
     def reranker(self, settings: RerankSettings) -> Reranker: ...
 
     def reader(self, name: str, questions: PairReader) -> PairReader:
-        """What reads claims, and leaves questions to `questions`."""
+        """Return what reads claims, and leaves questions to `questions`."""
         ...
 
 
@@ -53,7 +53,7 @@ class NamedModels:
         self._data = data
 
     def find(self, name: str) -> ModelSource | None:
-        """What opens the model of this name, None where it is the name of no place."""
+        """Return what opens the model of this name, None where it is the name of no place."""
         return next((source for source in self._sources if source.is_name(name)), None)
 
     @cached_property

@@ -22,7 +22,7 @@ _opening = RLock()
 
 
 def open_shared(key: Hashable, open_: Callable[[], T]) -> T:
-    """What is open by this key, or what `open_` opens."""
+    """Return what is open by this key, or what `open_` opens."""
     with _opening:
         # Inside the lock, so that two who come at once open it once.
         held: T | None = opened.get(key)
@@ -32,8 +32,8 @@ def open_shared(key: Hashable, open_: Callable[[], T]) -> T:
 
 
 def open_session(file: Path) -> Any:
-    """An `onnxruntime.InferenceSession` with a thread for each processor. It may be run by several
-    threads at once.
+    """Return an `onnxruntime.InferenceSession` with a thread for each processor. It may be run by
+    several threads at once.
 
     Its threads sleep between two steps. By default they would spin, which is faster where nothing
     else runs, and a third slower where anything does (`benchmarks/results/notes.md`).
@@ -42,8 +42,8 @@ def open_session(file: Path) -> Any:
 
 
 def open_single_threaded(graph: bytes, weights: Mapping[str, Any]) -> Any:
-    """An `onnxruntime.InferenceSession` of a graph without its `weights` (arrays by name), which
-    runs each call in the thread that makes it."""
+    """Return an `onnxruntime.InferenceSession` of a graph without its `weights` (arrays by name),
+    which runs each call in the thread that makes it."""
     import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()
@@ -83,6 +83,6 @@ def verify_file(file: Path, sha256: str, package: str) -> Path:
 
 @lru_cache(maxsize=16)
 def _hash(file: Path, size: int, changed: int) -> str:
-    """Of a file of this size, last changed at this time (in ns)."""
+    """Hash a file of this size, last changed at this time (in ns)."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -26,7 +26,7 @@ MAX_CHARS = 300
 
 
 def normalize_name(name: str) -> str:
-    """The name in one spelling: `Llama-3.1_8B` and `llama3.1-8b` are the same."""
+    """Return the name in one spelling: `Llama-3.1_8B` and `llama3.1-8b` are the same."""
     lower = name[:MAX_CHARS].lower().replace("_", "-").replace(" ", "-")
     return _LETTER_HYPHEN_DIGIT.sub("", lower)
 
@@ -44,7 +44,7 @@ def parse_billions(name: str) -> float | None:
 
 
 def matches_name(pattern: str, name: str) -> bool:
-    """Whether `pattern` stands in `name` as whole words and numbers: `gpt-4` also in `gpt-4o`,
+    """Tell whether `pattern` stands in `name` as whole words and numbers: `gpt-4` also in `gpt-4o`,
     `mistral` not in `mistralai`."""
     wanted = normalize_name(pattern)
     if not wanted:
@@ -80,8 +80,8 @@ _TABLE = TypeAdapter(dict[str, ProfileRow])
 
 
 def profile(settings: LlmSettings) -> Profile:
-    """The profile of the settings' model: the table, changed by LLM__PROFILES, changed by the
-    single settings. Raises ConfigError."""
+    """Return the profile of the settings' model: the table, changed by LLM__PROFILES, changed by
+    the single settings. Raises ConfigError."""
     name = settings.model_name
     found = find_profile(name, own_rows(settings.profiles))
     changes = {
@@ -95,8 +95,8 @@ def profile(settings: LlmSettings) -> Profile:
 
 
 def sets_temperature(settings: LlmSettings) -> bool:
-    """Whether the settings name a temperature for their model, by themselves or in LLM__PROFILES.
-    Raises ConfigError."""
+    """Tell whether the settings name a temperature for their model, by themselves or in
+    LLM__PROFILES. Raises ConfigError."""
     rows = own_rows(settings.profiles)
     name = settings.model_name
     known = (row.temperature for pattern, row in rows.items() if matches_name(pattern, name))
@@ -104,7 +104,7 @@ def sets_temperature(settings: LlmSettings) -> bool:
 
 
 def find_profile(name: str, own: Table | None = None) -> Profile:
-    """The profile of a model: the longest matching row, and over it the longest of `own`.
+    """Return the profile of a model: the longest matching row, and over it the longest of `own`.
 
     The size in the name (`:70b`) decides about the tier, else the row does.
     """
@@ -124,12 +124,12 @@ def find_profile(name: str, own: Table | None = None) -> Profile:
 
 
 def size_tier(size: float) -> Tier:
-    """The size tier of so many billion parameters."""
+    """Return the size tier of so many billion parameters."""
     return next((tier for most, tier in TIERS if size <= most), "large")
 
 
 def own_rows(given: str) -> Table:
-    """The rows of LLM__PROFILES: JSON, or a file that holds it. Raises ConfigError."""
+    """Return the rows of LLM__PROFILES: JSON, or a file that holds it. Raises ConfigError."""
     if not given.strip():
         return {}
     try:

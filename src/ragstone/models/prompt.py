@@ -61,7 +61,7 @@ def question(asked: str, told: Instructions) -> str:
 
 
 def compose_references(passages: Sequence[Passage], asked: str) -> str:
-    """The user's message of chat-core's prompt: the references, then the question."""
+    """Return the user's message of chat-core's prompt: the references, then the question."""
     blocks = "\n\n".join(map(reference, passages))
     return f"{REFER}\n\n[References]\n{blocks}\n\n[Question]\n{asked}"
 
@@ -74,13 +74,13 @@ def reference(passage: Passage) -> str:
 
 
 def compose_context(passages: Sequence[Passage], asked: str) -> str:
-    """The user's message of VoiceHelper's prompt: the passages, then the question."""
+    """Return the user's message of VoiceHelper's prompt: the passages, then the question."""
     return f"Context:\n{DELIMITER.join(map(_context_block, passages))}\n\nQuestion: {asked}"
 
 
 def _context_block(passage: Passage) -> str:
-    """A passage as VoiceHelper's prompt shows it, in which its text can end no passage and begin
-    no other part."""
+    """Return a passage as VoiceHelper's prompt shows it, in which its text can end no passage and
+    begin no other part."""
     lines = _clean(passage.text).splitlines()
     shown = ("- - -" if _RULE.fullmatch(line) else _PART.sub(r"\1(\2)", line) for line in lines)
     return f"{_label(passage)}\n" + "\n".join(shown)
@@ -135,7 +135,7 @@ def fit_passages(
     counted: Count = count,
     layout: Layout = "sources",
 ) -> list[Passage]:
-    """The best passages that fit in `room` tokens together with the `rest` of the prompt.
+    """Return the best passages that fit in `room` tokens together with the `rest` of the prompt.
 
     They keep their numbers. The first is cut rather than dropped.
     """
@@ -161,13 +161,13 @@ def _passage_block(passage: Passage) -> str:
 
 
 def fence_source(label: str, text: str) -> str:
-    """A source behind its label, in a fence that neither can close."""
+    """Return a source behind its label, in a fence that neither can close."""
     return fence_text("source", f"{label}\n{_clean(text)}")
 
 
 def _label(passage: Passage) -> str:
-    """The line that names a source as the answer cites it, as VoiceHelper's document has it. What
-    the file's name or the beginning of the text says is not said again."""
+    """Return the line that names a source as the answer cites it, as VoiceHelper's document has it.
+    What the file's name or the beginning of the text says is not said again."""
     chunk, name = passage.hit.chunk, _file_name(passage)
     known = {*words(PurePosixPath(name).stem)}
     of = " ".join(item for item in chunk.subject.split() if not known.issuperset(words(item)))
@@ -191,12 +191,12 @@ def _file_name(passage: Passage) -> str:
 
 
 def _clean(text: str) -> str:
-    """A document's text whose markers and labels cannot be taken for the prompt's."""
+    """Return a document's text whose markers and labels cannot be taken for the prompt's."""
     return _LABEL_LIKE.sub(LABELLED, neutralize_markers(text))
 
 
 def history(ask: Ask, share: Budget, counted: Count = count) -> list[Message]:
-    """The latest turns of the conversation that fit their share of the window.
+    """Return the latest turns of the conversation that fit their share of the window.
 
     The newest message is cut rather than dropped.
     """

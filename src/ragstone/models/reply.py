@@ -47,7 +47,7 @@ class WrittenCalls:
         self._is_text = not tools
 
     def feed(self, text: str) -> str:
-        """What is text for the reader, now that `text` has come."""
+        """Return what is text for the reader, now that `text` has come."""
         if self._is_text:
             return text
         self._held += text
@@ -60,7 +60,7 @@ class WrittenCalls:
         return self._take()
 
     def end(self) -> tuple[str, tuple[ToolCall, ...]]:
-        """The rest of the text, or the calls that the reply consists of."""
+        """Return the rest of the text, or the calls that the reply consists of."""
         calls = () if self._is_text else tuple(_parse_calls(self._held, self._tools))
         return ("" if calls else self._take()), calls
 
@@ -70,7 +70,7 @@ class WrittenCalls:
 
 
 def _parse_calls(reply: str, tools: frozenset[str]) -> Iterator[ToolCall]:
-    """The calls that a reply consists of; none if anything else stands in it."""
+    """Yield the calls that a reply consists of; none if anything else stands in it."""
     names = [*tools]  # What a model writes may have no hash, and so be in no set.
     for mark in _WRAPPING:
         reply = reply.replace(mark, " ")
@@ -125,7 +125,8 @@ class Prices:
 
 
 def _lookup_keys(model: str, provider: str, url: str) -> list[tuple[str, str | None, str | None]]:
-    """Model with its provider or address, as its price is looked up, the most specific first."""
+    """Return the model with its provider or address, as its price is looked up, most specific
+    first."""
     if not url:
         return [(model, provider, None)]
     short = model.rpartition("/")[2]
@@ -156,7 +157,7 @@ class Repetition:
         self._new = 0
 
     def feed(self, piece: str) -> bool:
-        """Whether the reply now ends with the same piece `TIMES` in a row."""
+        """Tell whether the reply now ends with the same piece `TIMES` in a row."""
         self._tail += piece
         self._new += len(piece)
         if self._new < CHECKED_EVERY:
@@ -168,7 +169,7 @@ class Repetition:
 
 
 def repeats(text: str) -> bool:
-    """Whether `text` ends with a piece of `UNIT` to `LONGEST` characters `TIMES` in a row."""
+    """Tell whether `text` ends with a piece of `UNIT` to `LONGEST` characters `TIMES` in a row."""
     end = text[-MIN_REPEATED:]
     found = text.rfind(end, -(MAX_REPEATED + MIN_REPEATED), -1)
     if len(end) < MIN_REPEATED or found < 0:
@@ -193,7 +194,7 @@ class ReplyReader:
         self._count = count
 
     def usage(self, used: RequestUsage) -> Usage:
-        """What a call took; its cost is unknown where the server does not count."""
+        """Return what a call took; its cost is unknown where the server does not count."""
         # Many servers leave usage out of streams; 0 tokens are no fact then.
         counted = bool(used.input_tokens or used.output_tokens)
         cost = self._prices.cost(used) if counted else None
@@ -205,7 +206,7 @@ class ReplyReader:
         return self.usage(RequestUsage(input_tokens=prompt, output_tokens=self._count(said)))
 
     def read_response(self, response: ModelResponse) -> Said:
-        """A reply that came in one piece; raises Trouble."""
+        """Return a reply that came in one piece; raises Trouble."""
         usage = self.usage(response.usage)
         if any(isinstance(part, ToolCallPart) for part in response.parts):
             raise self._place.useless_reply_trouble(TOOL_CALL, usage)
@@ -220,8 +221,8 @@ class ReplyReader:
         events: AsyncGenerator[object, None],
         tools: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[Said, None]:
-        """The pieces of `events`, which are those of `stream`, and at the end the calls of `tools`,
-        which are the names that were offered; raises Trouble."""
+        """Yield the pieces of `events`, which are those of `stream`, and at the end the calls of
+        `tools`, which are the names that were offered; raises Trouble."""
         # What has left for a reader cannot be taken back.
         thoughts = Thoughts(restarts=not TIME_LIMITS.get().streams)
         circles, spoke, circling = Repetition(), False, False
@@ -265,7 +266,7 @@ class ReplyReader:
 
 
 def _texts(messages: Sequence[ModelMessage]) -> Iterator[str]:
-    """What the model is told; pictures are left out."""
+    """Yield what the model is told; pictures are left out."""
     for part in (part for message in messages for part in message.parts):
         content = getattr(part, "content", "")
         several = [content] if isinstance(content, str) else content

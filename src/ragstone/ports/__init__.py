@@ -33,13 +33,7 @@ from ragstone.ports.catalog import (
     need_collection,
 )
 from ragstone.ports.collections import Vocabulary
-from ragstone.ports.conversations import (
-    ConversationStore,
-    FeedbackStore,
-    Lease,
-    Traces,
-    read_turns,
-)
+from ragstone.ports.conversations import ConversationStore, FeedbackStore, Lease, Traces, read_turns
 from ragstone.ports.embedding import (
     IN_BULK,
     BridgingEmbedder,

@@ -118,7 +118,7 @@ class Adapters:
     """What plugins and other packages bring for their own stages, by name."""
 
     def of_question(self, ask: Ask) -> "Adapters":
-        """Those of a question that wants the search of the gateway asked first."""
+        """Return those of a question that wants the search of the gateway asked first."""
         search = self.tool_search
         if search is None or not search.serves(ask.organisation):
             return self

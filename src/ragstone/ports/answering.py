@@ -82,7 +82,7 @@ class Answerability(Protocol):
     def name(self) -> str: ...
 
     async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
-        """How likely (0..1) the passages hold what answers the question of `ask`."""
+        """Tell how likely (0..1) the passages hold what answers the question of `ask`."""
         ...
 
 
@@ -91,12 +91,12 @@ class AnswerJudge(Protocol):
     than whether the sources support it, which is `Checker`'s."""
 
     async def answers(self, ask: Ask, said: str, passages: Sequence[Passage]) -> float:
-        """How likely (0..1) `said`, which cites `passages` by their numbers, is what the question
-        of `ask` wants to know."""
+        """Tell how likely (0..1) `said`, which cites `passages` by their numbers, is what the
+        question of `ask` wants to know."""
         ...
 
     async def read_answering(self, question: str, sentences: Sequence[str]) -> Sequence[float]:
-        """The log-odds that each sentence, whatever its sources, answers the question."""
+        """Return the log-odds that each sentence, whatever its sources, answers the question."""
         ...
 
     async def kinds(
@@ -115,7 +115,7 @@ class History(Protocol):
         ...
 
     async def report(self, tenant: str, days: int) -> Report:
-        """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
+        """Return the sums of a tenant for today (UTC) and the days before it, `days` in all."""
         ...
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
@@ -137,7 +137,7 @@ class Completer(Protocol):
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
-        """What the model says to `text` under `rules`, whole and without its thoughts.
+        """Return what the model says to `text` under `rules`, whole and without its thoughts.
 
         Raises ModelUnavailable, Busy.
         """
@@ -149,7 +149,7 @@ class Priced(Protocol):
     """A chat model that knows what it takes."""
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars for so many tokens, None where the price is unknown."""
+        """Return US dollars for so many tokens, None where the price is unknown."""
         ...
 
 
@@ -216,8 +216,8 @@ class Approvals(Protocol):
     async def decision(
         self, principal: Principal, id: str, seconds: float, ask: Callable[[], Awaitable[None]]
     ) -> bool | None:
-        """What the principal decides within `seconds` about the call of this id, None for nothing.
-        `ask` tells it, once the decision can come."""
+        """Return what the principal decides within `seconds` about the call of this id, None for
+        nothing. `ask` tells it, once the decision can come."""
         ...
 
     async def decide(self, principal: Principal, id: str, approved: bool) -> None:

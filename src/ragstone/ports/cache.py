@@ -60,11 +60,11 @@ class Cache(Protocol):
     """
 
     async def near(self, scope: str, vector: Vectors, least: float, limit: int) -> list[Near]:
-        """Entries of the scope with at least this cosine, nearest first."""
+        """Return entries of the scope with at least this cosine, nearest first."""
         ...
 
     async def exact(self, scope: str, question: str) -> Near | None:
-        """The scope's entry of exactly this question, which may be gone already."""
+        """Return the scope's entry of exactly this question, which may be gone already."""
         ...
 
     async def take(self, scope: str, entry: Near) -> Kept | None:
@@ -92,7 +92,7 @@ class Cache(Protocol):
         ...
 
     def resize(self, max_entries: int) -> None:
-        """From now on, at most so many entries."""
+        """Keep at most so many entries from now on."""
         ...
 
     async def aclose(self) -> None: ...

@@ -80,16 +80,16 @@ class CollectionNames(Protocol):
     """What collections are called, which ids the names stand for now, and what documents are."""
 
     async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
-        """The id of the collection of this name; if there is none, that of the collection to come,
-        made now unless `make` is false, and empty then."""
+        """Return the id of the collection of this name; if there is none, that of the collection to
+        come, made now unless `make` is false, and empty then."""
         ...
 
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
-        """The names by id of those that exist or are to come."""
+        """Return the names by id of those that exist or are to come."""
         ...
 
     async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
-        """Those of these documents that exist, by id."""
+        """Return those of these documents that exist, by id."""
         ...
 
 
@@ -109,11 +109,11 @@ class Catalog(CollectionNames, Protocol):
     async def collection(self, tenant: str, name: str) -> Collection | None: ...
 
     async def find_by_id(self, tenant: str, id: str) -> Collection | None:
-        """The collection of this id."""
+        """Return the collection of this id."""
         ...
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
-        """By tenant and name."""
+        """List the collections by tenant and name."""
         ...
 
     async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
@@ -136,8 +136,8 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def list_unused(self) -> Sequence[Collection]:
-        """Collections that were dropped, built anew or replaced, as they were: the chunks of these
-        builds are to be deleted."""
+        """Return collections that were dropped, built anew or replaced, as they were: the chunks of
+        these builds are to be deleted."""
         ...
 
     async def forget_dropped(self, unused: Sequence[Collection]) -> None:
@@ -171,27 +171,23 @@ class Catalog(CollectionNames, Protocol):
     async def list_unread(
         self, tenant: str, collection: str, readers: Several[str], endings: Several[str]
     ) -> Sequence[Document]:
-        """Files that could not be read, failed or skipped, and of which no version answers: those
-        allowed to one of `readers` whose names end so, regardless of case; at most 1,000."""
+        """Return files that could not be read, failed or skipped, and of which no version answers:
+        those allowed to one of `readers` whose names end so, regardless of case; at most 1,000."""
         ...
 
     async def folders(
         self, tenant: str, collection: str, readers: Several[str], below: str, limit: int
     ) -> Mapping[str, int]:
-        """The first folders directly in the folder `below`, which is empty for the collection
-        itself, by name; each with how many documents in it or deeper are allowed to one of
-        `readers`."""
+        """Return the first folders directly in the folder `below`, which is empty for the
+        collection itself, by name; each with how many documents in it or deeper are allowed to one
+        of `readers`."""
         ...
 
     async def ids(
-        self,
-        tenant: str,
-        collection: str,
-        readers: Several[str] | None,
-        named: str | None = None,
+        self, tenant: str, collection: str, readers: Several[str] | None, named: str | None = None
     ) -> list[str]:
-        """The documents of a collection that are allowed to one of `readers`, None for whoever may
-        read them, by path: all, or the one with this id or path and those below it."""
+        """Return the documents of a collection that are allowed to one of `readers`, None for
+        whoever may read them, by path: all, or the one with this id or path and those below it."""
         ...
 
     async def sources(
@@ -201,8 +197,8 @@ class Catalog(CollectionNames, Protocol):
         at: Sequence[str] | None = None,
         below: Sequence[str] = (),
     ) -> Mapping[str, Sequence[str]]:
-        """The paths of the documents of the collection of this id, by their sources; where places
-        are given, of those `at` these, and of those at or `below` these."""
+        """Return the paths of the documents of the collection of this id, by their sources; where
+        places are given, of those `at` these, and of those at or `below` these."""
         ...
 
     async def find_including(
@@ -212,33 +208,33 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
-        """How many documents of a collection that answer are in which state."""
+        """Tell how many documents of a collection that answer are in which state."""
         ...
 
     async def counts(
         self, tenant: str, collection: str | None = None
     ) -> Mapping[str, Sequence[StatusCount]]:
-        """How many documents of each collection, or of one, are in which state, also those that do
-        not answer yet; as of now, where `statuses` is as of the edition. A collection without
-        documents is left out."""
+        """Tell how many documents of each collection, or of one, are in which state, also those
+        that do not answer yet; as of now, where `statuses` is as of the edition. A collection
+        without documents is left out."""
         ...
 
     async def totals(self) -> Sequence[Total]:
-        """The documents of all collections by their status."""
+        """Return the documents of all collections by their status."""
         ...
 
     async def metadata_keys(
         self, tenant: str, collection: str
     ) -> Mapping[str, frozenset[tuple[str, ...]]]:
-        """The keys of the metadata of a collection, each with the readers that the documents are
-        allowed to which have it."""
+        """Return the keys of the metadata of a collection, each with the readers that the documents
+        are allowed to which have it."""
         ...
 
     async def metadata_values(
         self, tenant: str, collection: str, keys: Several[str]
     ) -> Mapping[str, Sequence[ValueCount]]:
-        """The texts, numbers and truth values that documents have under these keys. Each value of a
-        list counts."""
+        """Return the texts, numbers and truth values that documents have under these keys. Each
+        value of a list counts."""
         ...
 
     async def begin(self, document: Document) -> int:
@@ -262,7 +258,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def mark_stopped(self, revisions: Sequence[str]) -> None:
-        """Nobody writes these any more, which were begun for a part."""
+        """Note that nobody writes these any more, which were begun for a part."""
         ...
 
     async def publish_all(self, documents: Sequence[Document]) -> None:
@@ -270,13 +266,13 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def in_text(self, tenant: str, collection: str) -> list[str]:
-        """The ids of the documents with status text."""
+        """Return the ids of the documents with status text."""
         ...
 
     async def of_content(
         self, tenant: str, collection: str, hashes: Several[str]
     ) -> Mapping[str, Document]:
-        """For each hash of a content, one document that has it and all its vectors."""
+        """Find for each hash of a content one document that has it and all its vectors."""
         ...
 
     async def find_copies(
@@ -287,7 +283,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def looks(self, document_ids: Sequence[str]) -> Mapping[str, Look]:
-        """How the files of documents looked when they were last hashed, by document."""
+        """Tell how the files of documents looked when they were last hashed, by document."""
         ...
 
     async def put_looks(self, looks: Mapping[str, Look]) -> None:
@@ -295,11 +291,11 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def mark_embedded(self, document_ids: Sequence[str]) -> None:
-        """These documents have all their vectors: status text becomes ready."""
+        """Note that these documents have all their vectors: status text becomes ready."""
         ...
 
     async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:
-        """The readers that folders of the collection of this id give to what is in them."""
+        """Return the readers that folders of the collection of this id give to what is in them."""
         ...
 
     async def put_folder_readers(
@@ -317,14 +313,11 @@ class Catalog(CollectionNames, Protocol):
     async def mark_readers_applied(
         self, tenant: str, collection: str, rules: Sequence[FolderReaders]
     ) -> None:
-        """These have reached every document."""
+        """Note that these have reached every document."""
         ...
 
     async def give_readers(
-        self,
-        document_ids: Sequence[str],
-        own: tuple[str, ...] | None = None,
-        fixed: bool = False,
+        self, document_ids: Sequence[str], own: tuple[str, ...] | None = None, fixed: bool = False
     ) -> None:
         """Give documents readers of their own, `fixed` for those that an administrator set; none
         for those of folder and collection. Without `own` they are resolved anew. In the same
@@ -334,7 +327,7 @@ class Catalog(CollectionNames, Protocol):
     async def list_withheld(
         self, limit: int, tenant: str = "", collection: str = ""
     ) -> Sequence[tuple[tuple[str, str], str, tuple[str, ...]]]:
-        """Revisions that answer and are hidden until their chunks have the readers of their
+        """Return revisions that answer and are hidden until their chunks have the readers of their
         document: tenant and id of the collection, the revision, these readers."""
         ...
 
@@ -360,14 +353,14 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def revisions(self, names: Sequence[str]) -> Set[str]:
-        """Those of these revisions that may have chunks, visible or not."""
+        """Return those of these revisions that may have chunks, visible or not."""
         ...
 
     async def list_retired(
         self, document_ids: Sequence[str] | None = None
     ) -> list[tuple[Collection, str]]:
-        """The revisions whose chunks are to be deleted, of these documents or of all, each with its
-        collection."""
+        """Return the revisions whose chunks are to be deleted, of these documents or of all, each
+        with its collection."""
         ...
 
     async def forget_revisions(self, revisions: Sequence[str]) -> None:
@@ -375,14 +368,14 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
-        """What the collection of this id is now; None if there is none."""
+        """Return what the collection of this id is now; None if there is none."""
         ...
 
     def snapshot(
         self, collection: Collection | None = None
     ) -> AbstractAsyncContextManager[frozenset[str]]:
-        """The hidden revisions of a collection, of all without one, for the time of one search in
-        it. What other collections hide makes no search longer.
+        """Return the hidden revisions of a collection, of all without one, for the time of one
+        search in it. What other collections hide makes no search longer.
 
         No revision that was visible on entry is purged before the exit. Raises UnknownCollection
         on entry for a collection that has been dropped.
@@ -398,8 +391,8 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def is_kept(self) -> bool:
-        """Whether anybody is `keeping`, in any server. Whoever has read what is to be deleted asks
-        this before deleting it, and leaves it for later if so."""
+        """Tell whether anybody is `keeping`, in any server. Whoever has read what is to be deleted
+        asks this before deleting it, and leaves it for later if so."""
         ...
 
     async def at_index(self, place: str) -> None:
@@ -415,8 +408,8 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     def alone(self, tenant: str, collection: str) -> AbstractAsyncContextManager[None]:
-        """One ingest or rebuild of the collection of this id, there or to come, at a time, in all
-        servers; others wait."""
+        """Return one ingest or rebuild of the collection of this id, there or to come, at a time,
+        in all servers; others wait."""
         ...
 
     async def ready(self) -> None:
@@ -425,7 +418,7 @@ class Catalog(CollectionNames, Protocol):
 
 
 async def need_collection(catalog: Catalog, tenant: str, name: str) -> Collection:
-    """The collection of a name. Raises UnknownCollection."""
+    """Return the collection of a name. Raises UnknownCollection."""
     found = await catalog.collection(tenant, name)
     if found is None:
         raise UnknownCollection(name)
@@ -433,7 +426,7 @@ async def need_collection(catalog: Catalog, tenant: str, name: str) -> Collectio
 
 
 async def find_collection(catalog: Catalog, ask: Ask) -> Collection | None:
-    """The collection that is asked, whatever its name is by now."""
+    """Return the collection that is asked, whatever its name is by now."""
     tenant = ask.principal.tenant
     if ask.collection_id:
         return await catalog.find_by_id(tenant, ask.collection_id)

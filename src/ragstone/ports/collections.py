@@ -15,7 +15,7 @@ class Vocabulary(Protocol):
     """
 
     async def find_words(self, collection: Collection, words: Words[str]) -> frozenset[str]:
-        """Those of `words` that were read in the collection."""
+        """Return those of `words` that were read in the collection."""
         ...
 
     async def add(
@@ -25,7 +25,7 @@ class Vocabulary(Protocol):
         ...
 
     async def unread(self, collection: Collection) -> list[str]:
-        """The revisions that answer and have not been read.
+        """Return the revisions that answer and have not been read.
 
         Once over a tenth of what was read has gone, everything is forgotten first, so that
         deleted words do not stay.

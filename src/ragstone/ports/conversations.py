@@ -50,22 +50,22 @@ class ConversationStore(Protocol):
         since: float = 0.0,
         origins: Sequence[str] | None = None,
     ) -> list[Message]:
-        """What was said in the last `most` turns, oldest first, of those that did not fail, are of
-        this search type if one is given, share one of `classes` if there are any, ended after
-        `since`, and have one of the `origins` unless that is None."""
+        """Return what was said in the last `most` turns, oldest first, of those that did not fail,
+        are of this search type if one is given, share one of `classes` if there are any, ended
+        after `since`, and have one of the `origins` unless that is None."""
         ...
 
     async def origins(
         self, principal: Principal, user_id: str | None = None, room: str | None = None
     ) -> list[str]:
-        """The different origins (`Provenance.text`, empty for unknown) of the principal's turns, of
-        all or one of its accounts and rooms."""
+        """Return the different origins (`Provenance.text`, empty for unknown) of the principal's
+        turns, of all or one of its accounts and rooms."""
         ...
 
     async def entries(
         self, conversation: ConversationKey, limit: int, offset: int = 0
     ) -> list[StoredTurn]:
-        """Turns, the newest first; raises InvalidBlock for one that cannot be read."""
+        """Return turns, the newest first; raises InvalidBlock for one that cannot be read."""
         ...
 
     async def room(self, conversation: ConversationKey) -> Room | None: ...
@@ -78,12 +78,12 @@ class ConversationStore(Protocol):
         offset: int = 0,
         origins: Sequence[str] | None = None,
     ) -> Rooms:
-        """Rooms of the principal, of all or one of its client's accounts, the newest first; only
-        those all of whose turns have one of the `origins`, unless that is None."""
+        """Return rooms of the principal, of all or one of its client's accounts, the newest first;
+        only those all of whose turns have one of the `origins`, unless that is None."""
         ...
 
     async def rename(self, conversation: ConversationKey, name: str) -> bool:
-        """Whether there is such a room."""
+        """Tell whether there is such a room."""
         ...
 
     async def delete(self, conversation: ConversationKey) -> bool:
@@ -99,7 +99,7 @@ class ConversationStore(Protocol):
         ...
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
-        """Tokens that the room's turns of this search type took together."""
+        """Return tokens that the room's turns of this search type took together."""
         ...
 
     async def take(self, conversation: ConversationKey, holder: str, over: Lease | None) -> Lease:
@@ -120,8 +120,8 @@ class ConversationStore(Protocol):
 
 
 async def read_turns(store: ConversationStore, conversation: ConversationKey) -> list[StoredTurn]:
-    """All turns of a conversation, the oldest first; raises InvalidBlock for one that cannot be
-    read."""
+    """Return all turns of a conversation, the oldest first; raises InvalidBlock for one that cannot
+    be read."""
     found: list[StoredTurn] = []
     while page := await store.entries(conversation, IN_ONE_READ, len(found)):
         found += page
@@ -136,7 +136,7 @@ class FeedbackStore(Protocol):
         ...
 
     async def latest(self, tenant: str, limit: int) -> Sequence[Feedback]:
-        """The newest first."""
+        """Return the newest first."""
         ...
 
 
@@ -157,17 +157,17 @@ class Traces(Protocol):
         user: str | None = None,
         origins: Sequence[str] | None = None,
     ) -> Sequence[QuestionTrace]:
-        """The newest first, of one user or all; older than `before` (seconds since 1970); of one
-        of the `origins` unless that is None."""
+        """Return the newest first, of one user or all; older than `before` (seconds since 1970); of
+        one of the `origins` unless that is None."""
         ...
 
     async def origins(self, tenant: str) -> list[str]:
-        """The different origins of the tenant's traces."""
+        """Return the different origins of the tenant's traces."""
         ...
 
     async def stages(
         self, tenant: str, since: float, origins: Sequence[str] | None = None
     ) -> Sequence[StageUse]:
-        """How long each stage took for the traces that are kept, of one of the `origins` unless
-        that is None, in the order of the recipe."""
+        """Tell how long each stage took for the traces that are kept, of one of the `origins`
+        unless that is None, in the order of the recipe."""
         ...

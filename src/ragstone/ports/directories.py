@@ -16,9 +16,9 @@ class Directory(Protocol):
     """Methods raise Unavailable while it does not answer. Names are as accounts have them."""
 
     async def check(self, name: str, password: str) -> DirectoryEntry | None:
-        """Whose name and password these are; None for nobody, and for who may not sign in."""
+        """Tell whose name and password these are; None for nobody, and for who may not sign in."""
         ...
 
     async def find(self, name: str) -> DirectoryEntry | None:
-        """The entry of this name, None for nobody, and for who may not sign in any more."""
+        """Return the entry of this name, None for nobody, and for who may not sign in any more."""
         ...

@@ -70,12 +70,12 @@ class LateEmbedder(Embedder, Protocol):
     """An embedder whose token vectors can be compared one by one (`language.late_interaction`)."""
 
     def token_dimensions(self) -> int:
-        """The length of a token vector."""
+        """Return the length of a token vector."""
         ...
 
     def token_scale(self) -> Vectors:
-        """The usual deviation of each dimension of a token vector (token dimensions,), once the
-        model is loaded."""
+        """Return the usual deviation of each dimension of a token vector (token dimensions,), once
+        the model is loaded."""
         ...
 
     async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
@@ -85,15 +85,15 @@ class LateEmbedder(Embedder, Protocol):
     async def embed_question(self, text: str) -> EncodedQuestion: ...
 
     async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text's tokens, without running the model."""
+        """Return the ids of each text's tokens, without running the model."""
         ...
 
     async def place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
-        """Where in each text its tokens are, without running the model."""
+        """Return where in each text its tokens are, without running the model."""
         ...
 
     def token_weights(self, ids: Sequence[int], rarity: Vectors) -> Vectors:
-        """How much each token (n,) of a question counts, given its rarity."""
+        """Tell how much each token (n,) of a question counts, given its rarity."""
         ...
 
 
@@ -103,8 +103,8 @@ class EquatingEmbedder(Embedder, Protocol):
     its own whatever they are about, and that can take this out of a question's."""
 
     def equate_languages(self, vectors: Vectors, languages: AbstractCollection[str]) -> Vectors:
-        """Vectors of questions (n, dimensions), as near to passages in one of the languages as to
-        those in another that say the same; of unit length."""
+        """Return vectors of questions (n, dimensions), as near to passages in one of the languages
+        as to those in another that say the same; of unit length."""
         ...
 
 
@@ -113,7 +113,7 @@ class BridgingEmbedder(Embedder, Protocol):
     """An embedder that puts texts of many languages among those of an English one."""
 
     async def english_words(self, question: str) -> str:
-        """English words for those of the question, as far as any are known."""
+        """Return English words for those of the question, as far as any are known."""
         ...
 
 
@@ -121,28 +121,28 @@ class Embedders(Protocol):
     """The embedders at hand, by the name or fingerprint that a collection carries."""
 
     def choose(self, language: str) -> Embedder:
-        """The one that a new collection of this language should use."""
+        """Return the one that a new collection of this language should use."""
         ...
 
     def multilingual(self) -> Embedder:
-        """The bundled one for texts of many languages, whatever the settings: learned weights are
-        those of its vectors."""
+        """Return the bundled one for texts of many languages, whatever the settings: learned
+        weights are those of its vectors."""
         ...
 
     def find_indexing(self, collection: Collection) -> Embedder:
-        """The one that indexed `collection`.
+        """Return the one that indexed `collection`.
 
         Raises EmbeddingMismatch when the settings name another one.
         """
         ...
 
     def find_comparing(self, collection: Collection) -> Embedder | None:
-        """One that compares texts of several languages: the collection's own if it does; None
-        where the settings allow none."""
+        """Return one that compares texts of several languages: the collection's own if it does;
+        None where the settings allow none."""
         ...
 
     def find_bridging(self, collection: Collection) -> BridgingEmbedder | None:
-        """One for texts in other languages than English, whose vectors lie among those of a
+        """Return one for texts in other languages than English, whose vectors lie among those of a
         collection that was indexed in English; None where there is no need or none is allowed."""
         ...
 
@@ -185,18 +185,18 @@ class TermStatistics(Protocol):
     """What is known of a collection's words."""
 
     async def specificity(self, collection: Collection, question: str) -> float | None:
-        """How specific a question is for the collection, 0 (topical) to 1; None if unknown."""
+        """Tell how specific a question is for the collection, 0 (topical) to 1; None if unknown."""
         ...
 
     async def languages(self, collection: Collection) -> frozenset[str]:
-        """The languages of its passages, of a large collection the more frequent ones."""
+        """Return the languages of its passages, of a large collection the more frequent ones."""
         ...
 
     async def late_query(
         self, collection: Collection, question: EncodedQuestion
     ) -> LateQuery | None:
-        """The question as the index compares it with token vectors, weighted by the rarity of its
-        tokens in the collection; None where it has none that count."""
+        """Return the question as the index compares it with token vectors, weighted by the rarity
+        of its tokens in the collection; None where it has none that count."""
         ...
 
 
@@ -235,7 +235,7 @@ class PairReader(Protocol):
     """Says of pairs what a person would who reads the two together."""
 
     async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
-        """Raises ModelUnavailable if the model cannot be opened."""
+        """Read the pairs. Raises ModelUnavailable if the model cannot be opened."""
         ...
 
     async def aclose(self) -> None:

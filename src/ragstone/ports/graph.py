@@ -31,8 +31,8 @@ class EntityGraph(Protocol):
         found: Mapping[str, float],
         limit: int,
     ) -> list[RelatedChunk]:
-        """The chunks inside `where` within two hops of what the queries name and of the chunks
-        that were `found` with their scores, best first. No other chunk has a part in it."""
+        """Return the chunks inside `where` within two hops of what the queries name and of the
+        chunks that were `found` with their scores, best first. No other chunk has a part in it."""
         ...
 
     async def find_themed(
@@ -44,6 +44,6 @@ class EntityGraph(Protocol):
         found: Mapping[str, float],
         limit: int,
     ) -> list[RelatedChunk]:
-        """The chunks inside `where` of the themes that the queries speak of and that chunks which
-        were `found` belong to, best first; the path of each is its theme."""
+        """Return the chunks inside `where` of the themes that the queries speak of and that chunks
+        which were `found` belong to, best first; the path of each is its theme."""
         ...

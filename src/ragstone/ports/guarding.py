@@ -16,11 +16,11 @@ class TopicStore(Protocol):
     """
 
     async def tenants(self) -> Mapping[str, Sequence[Topic]]:
-        """The topics of every tenant that has any, by term."""
+        """Return the topics of every tenant that has any, by term."""
         ...
 
     async def number(self) -> int:
-        """Another one whenever a topic was put or removed, by whatever server."""
+        """Return another one whenever a topic was put or removed, by whatever server."""
         ...
 
     async def put(self, topics: Sequence[Topic]) -> None:
@@ -31,7 +31,7 @@ class TopicStore(Protocol):
     async def remove(self, ids: Sequence[str]) -> None: ...
 
     async def vectors(self, tenant: str, fingerprint: str) -> Mapping[str, bytes]:
-        """What `keep_vectors` was given for the tenant's topics, by topic id."""
+        """Return what `keep_vectors` was given for the tenant's topics, by topic id."""
         ...
 
     async def keep_vectors(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None: ...
@@ -41,7 +41,7 @@ class TopicStore(Protocol):
         ...
 
     async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
-        """The newest blocked questions first."""
+        """Return the newest blocked questions first."""
         ...
 
 
@@ -49,7 +49,7 @@ class Topics(Protocol):
     """Each tenant's forbidden topics, ready to be compared with questions."""
 
     async def list_all(self, tenant: str) -> Sequence[Topic]:
-        """The tenant's topics, by term."""
+        """Return the tenant's topics, by term."""
         ...
 
     async def reload(self) -> None:
@@ -80,7 +80,7 @@ class Topics(Protocol):
         ...
 
     async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
-        """The newest blocked questions first."""
+        """Return the newest blocked questions first."""
         ...
 
 
@@ -143,7 +143,7 @@ class IntentExamples(Protocol):
     """Compares a text with examples of intents."""
 
     def knows(self, language: str) -> bool:
-        """Whether there are examples in this language; "" is an unknown one."""
+        """Tell whether there are examples in this language; "" is an unknown one."""
         ...
 
     async def likeness(self, text: str) -> Likeness: ...

@@ -74,13 +74,13 @@ class ChunkIndex(Protocol):
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
     ) -> list[Chunk]:
-        """Chunks that have no vector yet, at most `limit`."""
+        """Return chunks that have no vector yet, at most `limit`."""
         ...
 
     async def count_without_vectors(
         self, collection: Collection, where: Filter = EVERYTHING
     ) -> int:
-        """How many chunks inside `where` have no vector yet."""
+        """Tell how many chunks inside `where` have no vector yet."""
         ...
 
     async def search(
@@ -91,28 +91,28 @@ class ChunkIndex(Protocol):
         limit: int,
         exact: bool = False,
     ) -> list[RankedList]:
-        """One list of at most `limit` ids per search, best first, all inside `where`.
+        """Return one list of at most `limit` ids per search, best first, all inside `where`.
 
         Raises InputError for a search that the collection has no vectors for.
         """
         ...
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
-        """The chunks of `ids` that exist."""
+        """Return the chunks of `ids` that exist."""
         ...
 
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
-        """The vectors of the chunks of `ids` that have one, each of shape (dimensions,)."""
+        """Return the vectors of the chunks of `ids` that have one, each of shape (dimensions,)."""
         ...
 
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
-        """The packed token vectors of the chunks of `ids` that have some."""
+        """Return the packed token vectors of the chunks of `ids` that have some."""
         ...
 
     def scan(
         self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
     ) -> AsyncIterator[list[Chunk]]:
-        """Every chunk inside `where`, in batches."""
+        """Return every chunk inside `where`, in batches."""
         ...
 
     async def delete(self, collection: Collection, where: Filter) -> None:
@@ -124,7 +124,7 @@ class ChunkIndex(Protocol):
     async def facet(
         self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
     ) -> dict[str, int]:
-        """How many chunks inside `where` hold each value of a keyword field, most first."""
+        """Tell how many chunks inside `where` hold each value of a keyword field, most first."""
         ...
 
     async def optimize(self, collection: Collection) -> None:
@@ -141,12 +141,12 @@ class LoadsInBulk(Protocol):
     """An index that writes much at once faster when nobody searches what is written."""
 
     def bulk_load(self, collection: Collection) -> AbstractAsyncContextManager[None]:
-        """Until the exit, what is written is durable and need not be found yet."""
+        """Write durably until the exit; what is written need not be found yet."""
         ...
 
 
 def bulk_load(index: ChunkIndex, collection: Collection) -> AbstractAsyncContextManager[None]:
-    """A bulk load of a collection that nobody searches, as fast as its index can."""
+    """Return a bulk load of a collection that nobody searches, as fast as its index can."""
     return index.bulk_load(collection) if isinstance(index, LoadsInBulk) else nullcontext()
 
 
@@ -202,12 +202,12 @@ async def erase(index: ChunkIndex, collection: Collection, deleted: bool) -> Non
 
 
 def may_share(index: ChunkIndex, chunks: int) -> bool:
-    """The `Collection.shared` of one of so many chunks that is new in the index."""
+    """Return the `Collection.shared` of one of so many chunks that is new in the index."""
     return isinstance(index, Shares) and chunks < index.shared_chunks
 
 
 def home(index: ChunkIndex) -> str:
-    """The `Collection.place` of a new collection."""
+    """Return the `Collection.place` of a new collection."""
     return index.home if isinstance(index, Moves) else ""
 
 
@@ -215,8 +215,8 @@ class Retriever(Protocol):
     """Somebody else's search, asked instead of the index."""
 
     async def search(self, ask: Ask, plan: Plan) -> list[Hit]:
-        """Its passages, best first, at most `plan.top_k`. Raises IndexUnavailable where the local
-        index is to answer instead, RetrievalUnavailable where nothing is."""
+        """Return its passages, best first, at most `plan.top_k`. Raises IndexUnavailable where the
+        local index is to answer instead, RetrievalUnavailable where nothing is."""
         ...
 
 
@@ -224,7 +224,7 @@ class ToolSearch(Retriever, Protocol):
     """The search of a gateway of tools."""
 
     def serves(self, organisation: str) -> bool:
-        """Whether the organisation may have a search there."""
+        """Tell whether the organisation may have a search there."""
         ...
 
 

@@ -123,7 +123,7 @@ class Parts(Protocol):
     """The parts of running jobs. Methods raise StorageFull and StateUnavailable."""
 
     async def others(self) -> int:
-        """How many processes there are besides one."""
+        """Tell how many processes there are besides one."""
         ...
 
     async def offer(self, job: str, parts: Sequence[NewPart]) -> None:
@@ -131,7 +131,7 @@ class Parts(Protocol):
         ...
 
     async def list_parts(self, job: str) -> Sequence[Job]:
-        """The parts of a job, oldest first, without what is requested."""
+        """Return the parts of a job, oldest first, without what is requested."""
         ...
 
     async def withdraw(self, ids: Sequence[str]) -> Collection[str]:
@@ -180,7 +180,7 @@ class RunningAnswers(Protocol):
         ...
 
     async def interest(self, names: Collection[str]) -> dict[str, Interest]:
-        """What is wanted of these."""
+        """Return what is wanted of these."""
         ...
 
     async def tell(self, parts: Mapping[str, tuple[int, int, str]], alive: Collection[str]) -> None:

@@ -23,17 +23,17 @@ class ItemSource(Protocol):
         ...
 
     def list_items(self, checkpoint: str) -> AsyncIterator[SourceItem]:
-        """Every item; with a checkpoint only those that were added or changed since."""
+        """Return every item; with a checkpoint only those that were added or changed since."""
         ...
 
     def list_keys(self) -> AsyncIterator[str]:
-        """The keys of all items. Asked for after a listing since a checkpoint: what is missing is
-        gone."""
+        """Return the keys of all items. Asked for after a listing since a checkpoint: what is
+        missing is gone."""
         ...
 
     def get_checkpoint(self) -> str:
-        """What the next run lists changes since, once `list_items` has ended; empty for a source
-        that can only list everything."""
+        """Return what the next run lists changes since, once `list_items` has ended; empty for a
+        source that can only list everything."""
         ...
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
@@ -51,8 +51,8 @@ class PartialSource(ItemSource, Protocol):
     """An ItemSource whose listing may name less than it has."""
 
     def explain_gap(self) -> str:
-        """Why the listing that has ended is not whole, in a sentence for whoever keeps the source;
-        empty if it is. What a listing with a gap does not name stays."""
+        """Tell why the listing that has ended is not whole, in a sentence for whoever keeps the
+        source; empty if it is. What a listing with a gap does not name stays."""
         ...
 
 
@@ -114,14 +114,14 @@ class SourceStore(Protocol):
         ...
 
     async def list_all(self, tenant: str | None = None) -> Sequence[StoredSource]:
-        """By name; of one tenant if it is given."""
+        """List sources by name; of one tenant if it is given."""
         ...
 
     async def get(self, id: str) -> StoredSource | None: ...
     async def find(self, tenant: str, name: str) -> StoredSource | None: ...
 
     async def list_due(self, now: float) -> Sequence[StoredSource]:
-        """Those whose next run is due."""
+        """Return those whose next run is due."""
         ...
 
     async def change(self, id: str, **values: object) -> None:
@@ -133,15 +133,15 @@ class SourceStore(Protocol):
         ...
 
     async def items(self, source: str, keys: Collection[str]) -> Mapping[str, ItemState]:
-        """What is known of these items, by key."""
+        """Return what is known of these items, by key."""
         ...
 
     async def list_items(self, source: str, after: str, limit: int) -> Sequence[ItemState]:
-        """The items behind a key, by key."""
+        """Return the items behind a key, by key."""
         ...
 
     async def keys_at(self, source: str, paths: Collection[str]) -> Mapping[str, set[str]]:
-        """The keys of the items that have these paths, by path."""
+        """Return the keys of the items that have these paths, by path."""
         ...
 
     async def put_items(self, source: str, items: Sequence[ItemState]) -> None:
@@ -160,5 +160,5 @@ class SourceStore(Protocol):
         ...
 
     async def runs(self, source: str, limit: int) -> Sequence[SourceRun]:
-        """The newest first."""
+        """Return the newest first."""
         ...

@@ -22,7 +22,7 @@ class Marks(Protocol):
     """Numbers that are others after every change of what they stand for."""
 
     async def marks(self) -> Mapping[str, int]:
-        """The mark of each thing that ever changed; raises StateUnavailable."""
+        """Return the mark of each thing that ever changed; raises StateUnavailable."""
         ...
 
 
@@ -30,7 +30,7 @@ class SettingsStore(Marks, Protocol):
     """Settings by scope, with a log. Methods raise StateUnavailable, `edit` StorageFull too."""
 
     async def list_stored(self) -> Sequence[StoredSetting]:
-        """Everything that is set."""
+        """Return everything that is set."""
         ...
 
     async def edit(self, edits: Sequence[SettingEdit], who: str) -> None:
@@ -38,7 +38,7 @@ class SettingsStore(Marks, Protocol):
         ...
 
     async def changes(self, limit: int, key: str = "", scope: str = "") -> Sequence[SettingChange]:
-        """The latest changes, the newest first; of one key or scope if it is given."""
+        """Return the latest changes, the newest first; of one key or scope if it is given."""
         ...
 
 
@@ -46,7 +46,7 @@ class Templates(Protocol):
     """Prompts by name, in versions, for all (tenant "") or for one tenant."""
 
     async def texts(self, tenant: str = "default") -> Mapping[str, str]:
-        """What replaces the shipped prompts for a tenant: its own before those of all.
+        """Return what replaces the shipped prompts for a tenant: its own before those of all.
 
         It is in memory: nothing is read for it, and a store that fails does not change it.
         """
@@ -58,7 +58,7 @@ class Templates(Protocol):
         ...
 
     async def versions(self, name: str, tenant: str = "") -> Sequence[TemplateVersion]:
-        """Every version of a prompt, the newest first; raises StateUnavailable."""
+        """Return every version of a prompt, the newest first; raises StateUnavailable."""
         ...
 
     async def current(self) -> Sequence[TemplateVersion]:
@@ -93,7 +93,7 @@ class KeyStore(Protocol):
     async def find(self, id: str) -> StoredKey | None: ...
 
     async def list_all(self, tenant: str | None) -> Sequence[ApiKey]:
-        """The keys of a tenant, or of all, by the time they were made."""
+        """Return the keys of a tenant, or of all, by the time they were made."""
         ...
 
     async def touch(self, id: str, at: float) -> None:
@@ -101,7 +101,7 @@ class KeyStore(Protocol):
         ...
 
     async def any(self) -> bool:
-        """Whether there is a key at all."""
+        """Tell whether there is a key at all."""
         ...
 
     async def end_session(self, name: str, until: float, now: float) -> None:
@@ -109,7 +109,7 @@ class KeyStore(Protocol):
         ...
 
     async def has_ended(self, name: str) -> bool:
-        """Whether a session was ended."""
+        """Tell whether a session was ended."""
         ...
 
 
@@ -155,19 +155,19 @@ class PeopleStore(Protocol):
         ...
 
     async def find(self, tenant: str, name: str) -> StoredPerson | None:
-        """The account of this name."""
+        """Return the account of this name."""
         ...
 
     async def list_all(self, tenant: str) -> Sequence[StoredPerson]:
-        """The accounts of a tenant by name."""
+        """Return the accounts of a tenant by name."""
         ...
 
     async def any(self) -> bool:
-        """Whether there is an account."""
+        """Tell whether there is an account."""
         ...
 
     async def is_used(self, tenant: str, name: str) -> bool:
-        """Whether keys or anything that was done here are of a user of this name."""
+        """Tell whether keys or anything that was done here are of a user of this name."""
         ...
 
     async def edit(
@@ -196,11 +196,11 @@ class PeopleStore(Protocol):
     async def find_token(
         self, digest: str, kind: TokenKind, now: float
     ) -> tuple[PersonToken, StoredPerson] | None:
-        """A token that has not ended, with its account."""
+        """Return a token that has not ended, with its account."""
         ...
 
     async def tokens(self, tenant: str, name: str, now: float) -> Sequence[PersonToken]:
-        """The tokens of an account that have not ended, the newest first."""
+        """Return the tokens of an account that have not ended, the newest first."""
         ...
 
     async def touch(self, digest: str, at: float) -> None:
@@ -222,7 +222,7 @@ class PeopleStore(Protocol):
         ...
 
     async def forgive(self, forgets: str, counter: str) -> None:
-        """After the right password: forget the tries of one counter, and the last of another."""
+        """Forget the tries of one counter, and the last of another, after the right password."""
         ...
 
 
@@ -245,7 +245,7 @@ class StateDump(Protocol):
         ...
 
     def snapshot(self) -> AbstractAsyncContextManager[AsyncIterator[Rows]]:
-        """Everything as of one moment, but what was being written."""
+        """Return everything as of one moment, but what was being written."""
         ...
 
     async def replace(
@@ -261,7 +261,7 @@ class StateDump(Protocol):
         ...
 
     async def flaws(self) -> list[str]:
-        """What the store itself finds wrong with its file, a sentence each."""
+        """Return what the store itself finds wrong with its file, a sentence each."""
         ...
 
 
@@ -270,7 +270,7 @@ class Erasure(Protocol):
     again after any of them was cut off."""
 
     async def jobs(self, whose: Principal) -> Sequence[Job]:
-        """The jobs of a user, with their parts."""
+        """Return the jobs of a user, with their parts."""
         ...
 
     async def delete(self, whose: Principal, user_id: str | None, jobs: Sequence[Job]) -> int:

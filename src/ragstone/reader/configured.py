@@ -11,8 +11,8 @@ from ragstone.settings import ReaderSettings
 
 
 def open_configured_reader(settings: ReaderSettings, models: NamedModels) -> PairReader:
-    """The bundled reader, or the model that is named, which is opened and tried at once; raises
-    ConfigError, ModelUnavailable."""
+    """Return the bundled reader, or the model that is named, which is opened and tried at once;
+    raises ConfigError, ModelUnavailable."""
     name = settings.model
     if not name:
         return LocalReader()

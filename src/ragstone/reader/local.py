@@ -62,7 +62,7 @@ class LocalReader:
 
     @classmethod
     def load(cls, folder: Path) -> "LocalReader":
-        """One on the model in `folder`, loaded now. Raises ModelUnavailable."""
+        """Return one on the model in `folder`, loaded now. Raises ModelUnavailable."""
         reader = cls(folder)
         reader._network = Network.load(folder)
         return reader
@@ -83,7 +83,7 @@ class LocalReader:
 
 
 def read(network: Network, pairs: Sequence[Pair]) -> list[PairReading]:
-    """The readings of `pairs`, computed in this thread."""
+    """Return the readings of `pairs`, computed in this thread."""
     tokens = PairTokens(network.weights.tokenizer)
     cut: dict[str, Placed] = {}
 
@@ -146,7 +146,7 @@ def _plan_rows(
 
 
 def _is_unknown(text: str, tokens: Placed) -> bool:
-    """Whether the reader does not know the script. Its vocabulary holds private characters,
+    """Tell whether the reader does not know the script. Its vocabulary holds private characters,
     which mean something in one font only."""
     private = sum(unicodedata.category(sign) in ("Co", "Cn") for sign in text)
     unknown = sum(piece == UNKNOWN for piece, _, _ in tokens)
@@ -154,13 +154,13 @@ def _is_unknown(text: str, tokens: Placed) -> bool:
 
 
 def _best_window(rows: Sequence[tuple[TokenRow, Outputs]]) -> PairReading:
-    """The window that answers best."""
+    """Return the window that answers best."""
     row, best = max(rows, key=lambda item: float(item[1].pair[0]))
     return PairReading(answers=float(1 / (1 + np.exp(-best.pair[0]))), span=_span(row, best.tokens))
 
 
 def _span(row: TokenRow, tokens: Floats) -> tuple[int, int] | None:
-    """The likeliest place that begins no later than it ends."""
+    """Return the likeliest place that begins no later than it ends."""
     at = [i for i, part in enumerate(row.parts) if part == PASSAGE]
     both = tokens[at, 0][:, None] + tokens[at, 1][None, :]
     size = len(at)
@@ -171,7 +171,7 @@ def _span(row: TokenRow, tokens: Floats) -> tuple[int, int] | None:
 
 
 def _combine_pieces(pieces: Sequence[Sequence[tuple[TokenRow, Outputs]]]) -> PairReading:
-    """Supported as the worst piece is by its best window, contradicted as any piece is."""
+    """Support as the worst piece by its best window, contradict as any piece."""
     each = []
     for rows in pieces:
         likely = np.stack([_softmax(item.pair[1:]) for _, item in rows])

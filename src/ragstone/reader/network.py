@@ -78,7 +78,7 @@ class Network:
         return self._weights
 
     def run(self, rows: Sequence[TokenRow]) -> list[Outputs]:
-        """The outputs of each row, in the order given."""
+        """Return the outputs of each row, in the order given."""
         found: list[Outputs | None] = [None] * len(rows)
         order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
         for some in _batches(order, [len(row.ids) for row in rows]):
@@ -100,7 +100,7 @@ class Network:
 
 
 def find_bundled() -> Path:
-    """The folder of the model in the package."""
+    """Return the folder of the model in the package."""
     return Path(str(files("ragstone.reader").joinpath("data")))
 
 

@@ -114,7 +114,7 @@ def build_windows(text: str, tokens: Placed, size: int) -> list[Placed]:
 
 
 def _sentences(text: str, tokens: Placed) -> list[Placed]:
-    """The tokens of each sentence; those between two sentences belong to the first."""
+    """Return the tokens of each sentence; those between two sentences belong to the first."""
     starts = [span.start for span in sentences(text)][1:]
     found: list[Placed] = []
     before = 0
@@ -129,8 +129,8 @@ def _sentences(text: str, tokens: Placed) -> list[Placed]:
 
 
 def nearest_windows(windows: Sequence[Placed], text: Placed) -> list[Placed]:
-    """The windows that hold most of the other text's tokens, in their order; the rarer a token is
-    among the windows, the more it counts."""
+    """Return the windows that hold most of the other text's tokens, in their order; the rarer a
+    token is among the windows, the more it counts."""
     if len(windows) <= MAX_WINDOWS:
         return list(windows)
     wanted = {piece for piece, _, _ in text}

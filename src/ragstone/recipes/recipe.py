@@ -9,7 +9,7 @@ more and searches in rounds too.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ragstone.answer.assemble import OWN_SECONDS, Assemble
@@ -23,12 +23,11 @@ from ragstone.conversation.contextualize import Contextualize
 from ragstone.conversation.converse import Converse
 from ragstone.conversation.persist import Persist
 from ragstone.core.clock import state_time
-from ragstone.core.turn import LEVELS, Ask, Level
+from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
 from ragstone.recipes.stages import STAGES, RecipeKey, added_stage_names, with_added
 from ragstone.retrieve.deduplicate import Deduplicate
@@ -45,6 +44,52 @@ from ragstone.understand.route import Route
 from ragstone.verify.check import Check, CheckHeld
 from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
+
+LATE_WEIGHT = 0.5
+"""What late interaction counts against meaning and words together, in collections that are
+searched by it; 0 does not search by it (`python -m benchmarks late_interaction`)."""
+
+RERANKED = 30
+"""Candidates that are compared again: so many late interaction compares well within the time of a
+search (`python -m benchmarks latency`)."""
+
+
+def plans(settings: Settings) -> Mapping[Level, Plan]:
+    """Return what each level plans for a question."""
+    rag = settings.rag
+    standard = Plan(
+        candidates=rag.candidates,
+        top_k=rag.top_k,
+        fusion=rag.fusion,
+        strategy="hybrid" if rag.use_hybrid_search else "dense",
+        dense_weight=rag.meaning,
+        feedback=True,
+        rerank=rag.rerank,
+        reranked=RERANKED,
+        min_similarity=rag.similarity_threshold if rag.verification_enabled else 0.0,
+        rewrite=rag.rewrite,
+        rewrites=rag.rewrites,
+        tree=rag.tree,
+        late_weight=LATE_WEIGHT,
+    )
+    enhanced = replace(
+        standard, top_k=2 * rag.top_k, reranked=2 * RERANKED, neighbours=1, edges=True
+    )
+    return {
+        "basic": replace(
+            standard, strategy="dense", feedback=False, rerank=False, min_similarity=0.0
+        ),
+        "standard": standard,
+        "enhanced": enhanced,
+        "maximum": replace(
+            enhanced,
+            strategy="iterative" if rag.use_hybrid_search else "dense",
+            top_k=3 * rag.top_k,
+            # The query pipeline document adds HyDE and step-back to complex questions.
+            rewrite="combined" if rag.rewrite == "auto" else rag.rewrite,
+        ),
+    }
+
 
 AROUND_REPLY = 60.0
 """Seconds that an answer may take besides the chat model's longest reply."""
@@ -67,14 +112,7 @@ structured writes JSON, which is not recalled, and is checked by the field."""
 Names = tuple[str, ...]
 
 
-EACH: Mapping[str, Names] = {
-    "search_subqueries": (
-        "retrieve",
-        "rerank",
-        "deduplicate",
-        "expand",
-    )
-}
+EACH: Mapping[str, Names] = {"search_subqueries": ("retrieve", "rerank", "deduplicate", "expand")}
 """What finds the passages of one question."""
 
 
@@ -91,22 +129,9 @@ class Form:
 
 
 ASKED: Names = ("contextualize", "guard")
-UNDERSTOOD: Names = (
-    "classify",
-    "correct",
-    "recall",
-    "route",
-    "rewrite",
-)
+UNDERSTOOD: Names = ("classify", "correct", "recall", "route", "rewrite")
 FOUND: Names = ("search_subqueries", *EACH["search_subqueries"])
-ANSWERED: Names = (
-    "tell_unread",
-    "assemble",
-    "generate",
-    "cite",
-    "check",
-    "score",
-)
+ANSWERED: Names = ("tell_unread", "assemble", "generate", "cite", "check", "score")
 KEPT: Names = ("persist",)
 
 SEARCHED: Mapping[str, Mapping[str, Any]] = {
@@ -136,10 +161,7 @@ FORMS: Mapping[Variant, Form] = {
     "judged": Form(
         (*ASKED, *UNDERSTOOD, "rounds"),
         KEPT,
-        inner={
-            "rounds": (*FOUND, "grade_passages", *ANSWERED),
-            "grade_passages": FOUND,
-        },
+        inner={"rounds": (*FOUND, "grade_passages", *ANSWERED), "grade_passages": FOUND},
         # Nothing leaves before the best answer is known.
         options={"generate": {"holds": True}, "tell_unread": {"holds": True}},
     ),
@@ -167,12 +189,7 @@ FORMS: Mapping[Variant, Form] = {
     # what tools give is not a document's text, by which it could be foreseen that there is no
     # answer.
     "tools": Form(
-        (
-            *ASKED,
-            *(name for name in UNDERSTOOD if name != "recall"),
-            *FOUND,
-            *ANSWERED,
-        ),
+        (*ASKED, *(name for name in UNDERSTOOD if name != "recall"), *FOUND, *ANSWERED),
         KEPT,
         options={"generate": {"spares": False}, "tell_unread": {"answers": False}},
     ),
@@ -190,10 +207,7 @@ FORMS: Mapping[Variant, Form] = {
             "score",
         ),
         KEPT,
-        options={
-            "classify": {"answers": False},
-            "assemble": WITHOUT_FORM,
-        },
+        options={"classify": {"answers": False}, "assemble": WITHOUT_FORM},
     ),
 }
 
@@ -212,14 +226,14 @@ class Recipes:
         self._stages: dict[Level, Mapping[str, Stage]] = {}
 
     def of(self, variant: Variant, level: Level) -> Recipe:
-        """The recipe of a variant at a level."""
+        """Return the recipe of a variant at a level."""
         known = self._made.get((variant, level))
         if known is None:
             known = self._made[variant, level] = self._recipe(variant, level)
         return known
 
     def answer_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that answers this question."""
+        """Return the recipe that answers this question."""
         if ask.search_type == "gpt":
             return self.of("conversation", ask.level)
         if ask.json is not None:
@@ -230,22 +244,22 @@ class Recipes:
         return self.of("judged" if judges else "plain", ask.level)
 
     def search_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that finds this question's passages."""
+        """Return the recipe that finds this question's passages."""
         return self.of("search", ask.level)
 
     def call_recipe(self, ask: Ask) -> Recipe:
-        """The recipe that lets the chat model call this question's functions."""
+        """Return the recipe that lets the chat model call this question's functions."""
         return self.of("functions", ask.level)
 
     def judges(self, level: Level) -> bool:
-        """Whether answers of this level are judged unless the request says otherwise."""
+        """Tell whether answers of this level are judged unless the request says otherwise."""
         if not self._settings.self_rag.enabled:
             return False
         stages = self.of("judged", level).stages
         return any(isinstance(stage, Rounds) and stage.judges(level) for stage in stages)
 
     def every(self) -> Iterator[Recipe]:
-        """All of them."""
+        """Yield all of them."""
         for variant in FORMS:
             for level in LEVELS:
                 yield self.of(variant, level)
@@ -264,7 +278,7 @@ class Recipes:
 
 
 def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
-    """The stages of these names with the options of a form."""
+    """Return the stages of these names with the options of a form."""
     made, inner = [], {**EACH, **form.inner}
     for stage in (known[name] for name in names if name in known):
         changes = dict(form.options.get(stage.name, {}))
@@ -275,7 +289,7 @@ def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple
 
 
 def stages(settings: Settings, level: Level, begun: float | None = None) -> Mapping[str, Stage]:
-    """Every stage that is switched on, by its name."""
+    """Return every stage that is switched on, by its name."""
     since = 0.0 if settings.conversation.db_rehydration_enabled else begun or state_time()
     parts = (
         _understanding_stages(settings, level, since),
@@ -287,7 +301,7 @@ def stages(settings: Settings, level: Level, begun: float | None = None) -> Mapp
 
 
 def _understanding_stages(settings: Settings, level: Level, since: float) -> Iterator[Stage]:
-    """The stages that read the question, check it, and plan the answer."""
+    """Yield the stages that read the question, check it, and plan the answer."""
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
     decides = settings.llm.decides
     yield Contextualize(
@@ -306,11 +320,7 @@ def _understanding_stages(settings: Settings, level: Level, since: float) -> Ite
         yield Correct()
     if settings.cache.enabled:
         yield _recall(settings, level)
-    yield Route(
-        plan=plans(settings)[level],
-        asks_model="complexity" in decides,
-        mode=rag.mode,
-    )
+    yield Route(plan=plans(settings)[level], asks_model="complexity" in decides, mode=rag.mode)
     yield Rewrite(
         expands=rag.query_expansion_enabled,
         imagines=rag.hyde_enabled,
@@ -320,7 +330,7 @@ def _understanding_stages(settings: Settings, level: Level, since: float) -> Ite
 
 
 def _search_stages(settings: Settings) -> Iterator[Stage]:
-    """The stages that search, alone or inside stages that search several times."""
+    """Yield the stages that search, alone or inside stages that search several times."""
     rag, loop = settings.rag, settings.self_rag
     yield SearchSubqueries()
     yield Retrieve(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
@@ -333,7 +343,7 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
 
 
 def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
-    """The stages that answer and check."""
+    """Yield the stages that answer and check."""
     rag, timeout = settings.rag, settings.llm.total_timeout + AROUND_REPLY
     holds = rag.checking in ("hold", "strict")
     yield TellUnread(holds=holds)
@@ -367,7 +377,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
 
 
 def _tail_stages(settings: Settings) -> Iterator[Stage]:
-    """The stages that run after the answer."""
+    """Yield the stages that run after the answer."""
     yield Persist(
         ttl=settings.cache.default_ttl_seconds,
         days=settings.statistics.trace_days,
@@ -376,7 +386,7 @@ def _tail_stages(settings: Settings) -> Iterator[Stage]:
 
 
 def guard(settings: Settings) -> Guard:
-    """The check of forbidden topics."""
+    """Return the check of forbidden topics."""
     rag = settings.rag
     return Guard(
         mode=rag.forbidden_check_mode,
@@ -386,15 +396,11 @@ def guard(settings: Settings) -> Guard:
 
 
 def _recall(settings: Settings, level: Level) -> Recall:
-    """The cache's stage; results of other settings are none of this recipe's."""
+    """Return the cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "auth", "limits"}
     added = [(name, STAGES[name].package) for name in added_stage_names()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     own = settings.cache
-    return Recall(
-        recipe=recipe,
-        answers=True,
-        mode=own.threshold_mode,
-    )
+    return Recall(recipe=recipe, answers=True, mode=own.threshold_mode)

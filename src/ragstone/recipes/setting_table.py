@@ -54,13 +54,7 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
 }
 """Sections and single settings that can change at run time, and for whom."""
 
-AT_START = frozenset(
-    {
-        "ensemble.models",
-        "self_rag.evaluation_model",
-        "conversation.url",
-    }
-)
+AT_START = frozenset({"ensemble.models", "self_rag.evaluation_model", "conversation.url"})
 """Settings of these sections that are read at the start all the same."""
 
 REQUEST = frozenset(
@@ -80,7 +74,7 @@ REQUEST = frozenset(
 `llm.max_tokens` are the most that it gets, and the others have the bounds of their setting."""
 
 
-LONGEST = 20_000
+MAX_VALUE_BYTES = 20_000
 """Bytes of a value."""
 
 
@@ -113,7 +107,7 @@ def table() -> Mapping[str, Setting]:
 
 
 def setting(name: str) -> Setting:
-    """The setting of this key, or of a document's name for it; raises UnknownSetting."""
+    """Return the setting of this key, or of a document's name for it; raises UnknownSetting."""
     alias = aliases_by_name().get(name.lower())
     key = current_key(alias.key if alias and alias.key else name)
     found = table().get(key) or table().get(key.lower().replace("__", "."))
@@ -125,7 +119,7 @@ def setting(name: str) -> Setting:
 
 
 def read(name: str, value: Any) -> tuple[str, Any]:
-    """The key and the value, in its type, that `name` is to be set to at run time.
+    """Return the key and the value, in its type, that `name` is to be set to at run time.
 
     Raises UnknownSetting, and InvalidSetting for a value out of range or of another type, or for a
     setting that is read only at the start.
@@ -155,7 +149,7 @@ def check_options(options: Options) -> None:
 
 
 def check_value(key: str, value: Any) -> Any:
-    """The value of a setting as JSON; raises InvalidSetting."""
+    """Return the value of a setting as JSON; raises InvalidSetting."""
     try:
         found = to_jsonable_python(_validate(key, _coerce(key, value)))
     except ValidationError as error:
@@ -165,13 +159,13 @@ def check_value(key: str, value: Any) -> Any:
         size = len(json.dumps(found, allow_nan=False, ensure_ascii=False).encode())
     except ValueError as error:
         raise InvalidSetting(f"{key} must be a finite number or a text.") from error
-    if size > LONGEST:
-        raise InvalidSetting(f"{key} is too long: it may have {LONGEST:,} bytes.")
+    if size > MAX_VALUE_BYTES:
+        raise InvalidSetting(f"{key} is too long: it may have {MAX_VALUE_BYTES:,} bytes.")
     return found
 
 
 def _coerce(key: str, value: Any) -> Any:
-    """A text as the value that it spells, unless it is a text setting; a boolean is not a
+    """Return a text as the value that it spells, unless it is a text setting; a boolean is not a
     number."""
     kind = table()[key].kind
     if isinstance(value, str):
@@ -190,7 +184,7 @@ def _display_value(value: Any) -> str:
 
 
 def _validate(key: str, value: Any) -> Any:
-    """The value of one setting with the bounds and checks of its section; raises
+    """Return the value of one setting with the bounds and checks of its section; raises
     ValidationError."""
     section, _, name = key.partition(".")
     kind = complete_settings().model_fields[section].annotation
@@ -205,7 +199,7 @@ def _annotation(field: FieldInfo) -> Any:
 
 @cache
 def _fields() -> Mapping[str, FieldInfo]:
-    """The field behind each key."""
+    """Return the field behind each key."""
     found: dict[str, FieldInfo] = {}
     for name, field in complete_settings().model_fields.items():
         kind = field.annotation
@@ -256,7 +250,7 @@ def _json_value(value: Any) -> Any:
 
 
 def _kind(field: FieldInfo) -> str:
-    """The type in words."""
+    """Return the type in words."""
     return _words(TypeAdapter(_annotation(field)).json_schema())
 
 

@@ -77,12 +77,12 @@ class AddedStage:
     make: Callable[[RecipeKey], Stage | None] | None = None
 
     def stages(self, key: RecipeKey) -> list[Stage]:
-        """The stage for a recipe, or nothing."""
+        """Return the stage for a recipe, or nothing."""
         made = self.make(key) if self.make else self.stage()
         return [] if made is None else [made]
 
     def enclose(self, stages: Sequence[Stage], key: RecipeKey) -> Sequence[Stage]:
-        """The stages of a recipe, with those that this one is around inside of it."""
+        """Return the stages of a recipe, with those that this one is around inside of it."""
         names = [stage.name for stage in stages]
         if not {*self.around} <= {*names}:
             return stages
@@ -102,20 +102,20 @@ STAGES: Registry[AddedStage] = Registry(
 
 
 def added_stage_names() -> list[str]:
-    """The names of the stages of plugins and other packages."""
+    """Return the names of the stages of plugins and other packages."""
     core = {item.name for item in OURS}
     return [name for name in STAGES if name not in core]
 
 
 def with_added(stages: Sequence[Stage], key: RecipeKey) -> tuple[Stage, ...]:
-    """The stages with the added ones in their places, also inside stages that run others.
+    """Return the stages with the added ones in their places, also inside stages that run others.
 
     Raises ConfigError for a stage of another package that is broken or whose name is taken: it may
     be one that no question should be answered without.
     """
     added = [_load_stage(name) for name in added_stage_names()]
-    if STAGES.refused:
-        raise ConfigError(STAGES.refused[0])
+    if STAGES.refusals:
+        raise ConfigError(STAGES.refusals[0])
     for item in added:
         stages = item.enclose(stages, key)
     return _insert_added(stages, added, key) if added else tuple(stages)
@@ -137,7 +137,7 @@ def _insert_added(
 
 
 def _load_stage(name: str) -> AddedStage:
-    """The added stage of this name; raises ConfigError."""
+    """Return the added stage of this name; raises ConfigError."""
     added = STAGES.get(name)
     with STAGES.explain_errors(name):
         if added.stage.name != name:

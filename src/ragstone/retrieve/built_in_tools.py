@@ -55,14 +55,14 @@ class BuiltInTool(Protocol):
     def of_documents(self) -> bool: ...
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
-        """What a call finds. Raises InputError for arguments that do not fit, which the model is
-        told, and what a search fails with."""
+        """Return what a call finds. Raises InputError for arguments that do not fit, which the
+        model is told, and what a search fails with."""
         ...
 
 
 def text_argument(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """An argument that is a text; raises InputError for anything else, and for none where there is
-    no default."""
+    """Return an argument that is a text; raises InputError for anything else, and for none where
+    there is no default."""
     value = arguments.get(name, default)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)

@@ -90,7 +90,7 @@ class Deduplicate(Stage):
 
 
 def _of_each(hits: Sequence[Hit], most: int) -> tuple[Hit, ...]:
-    """The best `most` hits of each document; all where it is 0."""
+    """Return the best `most` hits of each document; all where it is 0."""
     if not most:
         return tuple(hits)
     found = Counter[str]()

@@ -18,8 +18,8 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def distinct(hits: Sequence[Hit], vectors: Mapping[str, Floats], most: float) -> list[Hit]:
-    """Hits without those that repeat a better one: the same text, or a cosine above `most` and
-    nothing of its own (`adds_nothing`). A `most` of 1 or more keeps all."""
+    """Return hits without those that repeat a better one: the same text, or a cosine above `most`
+    and nothing of its own (`adds_nothing`). A `most` of 1 or more keeps all."""
     if most >= 1:
         return list(hits)
     kept: list[Hit] = []
@@ -40,7 +40,7 @@ def distinct(hits: Sequence[Hit], vectors: Mapping[str, Floats], most: float) ->
 
 
 def adds_nothing(text: str, other: str) -> bool:
-    """Whether no number, name or negation differs between two texts that mean nearly the same.
+    """Tell whether no number, name or negation differs between two texts that mean nearly the same.
 
     Vectors do not see what these change: two editions of a policy are .95 alike. A capital makes a
     name; in scripts that are read in pairs of characters any pair may be one.
@@ -85,6 +85,6 @@ def diverse(
 
 
 def best_at_the_edges(items: Sequence[T]) -> list[T]:
-    """The best first, the second best last, and so on inwards: models read the middle of a long
-    prompt least (Liu et al., "Lost in the Middle", 2023)."""
+    """Return the best first, the second best last, and so on inwards: models read the middle of a
+    long prompt least (Liu et al., "Lost in the Middle", 2023)."""
     return [*items[::2], *reversed(items[1::2])]

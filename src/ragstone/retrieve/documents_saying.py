@@ -34,6 +34,6 @@ async def documents_saying(
 
 
 def says_all(text: str, wanted: Set[str]) -> bool:
-    """Whether a text has all of these words, in whichever form."""
+    """Tell whether a text has all of these words, in whichever form."""
     missing = wanted - content_word_set(text)
     return not missing - similar_words(missing, text.casefold())

@@ -82,7 +82,7 @@ class DocumentEdition:
         return "-".join(f"{part:02}" for part in self.date) or self.written[:10]
 
     def is_newer(self, other: "DocumentEdition") -> bool:
-        """Whether it comes after another edition of the same, as far as that is known."""
+        """Tell whether it comes after another edition of the same, as far as that is known."""
         mine, theirs = self._replaces(other), other._replaces(self)
         if mine != theirs:
             return mine
@@ -100,7 +100,7 @@ class DocumentEdition:
         return any(map(other._is_meant, self.replaces)) or any(map(self._is_meant, other.replaced))
 
     def _is_meant(self, sentence: EditionName) -> bool:
-        """Whether a sentence names this edition: as it is called, and by no other date or
+        """Tell whether a sentence names this edition: as it is called, and by no other date or
         version."""
         if not any(map(sentence.names, self.titles)):
             return False
@@ -182,7 +182,7 @@ def read_section(document: str, headings: Sequence[str]) -> DocumentEdition:
 
 
 def documents_in_families(chunks: Mapping[str, Chunk]) -> set[str]:
-    """Which of the documents, each with one of its chunks, are called as another one is."""
+    """Return which of the documents, each with one of its chunks, are called as another one is."""
     families = defaultdict[str, set[str]](set)
     for document, chunk in chunks.items():
         for family in read_edition(chunk).families:
@@ -193,7 +193,7 @@ def documents_in_families(chunks: Mapping[str, Chunk]) -> set[str]:
 def find_superseded(
     question: str, hits: Mapping[int, Hit], openings: Mapping[str, str]
 ) -> Superseded:
-    """Which of the hits, by their places, are of another edition than the question wants.
+    """Return which of the hits, by their places, are of another edition than the question wants.
 
     `openings` are the beginnings of the documents, by their ids, as far as they are known.
     """
@@ -240,7 +240,7 @@ def find_superseded(
 
 
 def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterator[tuple[K, K]]:
-    """Pairs of which the question wants the first edition rather than the second."""
+    """Yield pairs of which the question wants the first edition rather than the second."""
     pairs = _edition_pairs(editions)
     newer = [pair for pair in pairs if editions[pair[0]].is_newer(editions[pair[1]])]
     if not newer or mentions_any(question, "several"):
@@ -269,7 +269,7 @@ def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterato
 
 
 def _edition_pairs(editions: Mapping[K, DocumentEdition]) -> Iterable[tuple[K, K]]:
-    """Pairs of which one may be newer than the other: of one family, or with a statement."""
+    """Return pairs of which one may be newer than the other: of one family, or with a statement."""
     families = defaultdict[str, list[K]](list)
     for key, edition in editions.items():
         for family in edition.families:
@@ -281,14 +281,14 @@ def _edition_pairs(editions: Mapping[K, DocumentEdition]) -> Iterable[tuple[K, K
 
 
 def _is_ahead(newer: DocumentEdition, older: DocumentEdition) -> bool:
-    """Whether the newer of two editions does not count yet."""
+    """Tell whether the newer of two editions does not count yet."""
     today = date.today().timetuple()[:3]
     return len(newer.date) == 3 and newer.date > today >= older.date
 
 
 @cache
 def edition_question_words() -> frozenset[str]:
-    """What a question has only to say which edition is wanted."""
+    """Return what a question has only to say which edition is wanted."""
     return frozenset().union(*(content_word_set(" ".join(edition_words(n))) for n in WANTING))
 
 

@@ -45,17 +45,12 @@ def stitch_neighbours(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
             break
         wide = merge_chunks(chunk, wide)
     return replace(
-        around,
-        text=wide.text,
-        start=wide.start,
-        end=wide.end,
-        page=wide.page,
-        layout=wide.layout,
+        around, text=wide.text, start=wide.start, end=wide.end, page=wide.page, layout=wide.layout
     )
 
 
 def paragraphs(text: str) -> Iterator[Span]:
-    """The paragraphs of `text`, each heading with what it stands over."""
+    """Yield the paragraphs of `text`, each heading with what it stands over."""
     start = end = 0
     for match in (*_BREAK.finditer(text), None):
         end = match.start() if match else len(text)
@@ -66,7 +61,7 @@ def paragraphs(text: str) -> Iterator[Span]:
 
 
 def _is_heading(text: str) -> bool:
-    """Whether `text` is one short line that ends without a full stop."""
+    """Tell whether `text` is one short line that ends without a full stop."""
     return (
         len(text) <= _HEADING_CHARACTERS
         and "\n" not in text
@@ -76,7 +71,7 @@ def _is_heading(text: str) -> bool:
 
 
 def narrow_chunk(chunk: Chunk, span: Span) -> Chunk:
-    """The part of `chunk` that `span` names."""
+    """Return the part of `chunk` that `span` names."""
     return replace(
         chunk,
         text=chunk.text[span.start : span.end],
@@ -123,7 +118,7 @@ class Expand(Stage):
         return Step(replace(turn, hits=hits), f"{plan.unit}, {reach} chunks on either side")
 
     async def _continue(self, turn: Turn, collection: Collection, adapters: Adapters) -> Step:
-        """The hits, each that ends in a list with the chunk behind it."""
+        """Return the hits, each that ends in a list with the chunk behind it."""
         listed = [hit for hit in turn.hits[:CONTINUED] if _ends_in_list(hit.chunk)]
         if not self.continues or not listed:
             return Step(turn, "skipped", "the plan asks for chunks as they are")
@@ -141,7 +136,7 @@ class Expand(Stage):
 
 
 def _ends_in_list(chunk: Chunk) -> bool:
-    """Whether a list, or the sentence that leads in one, stands at the end of a chunk."""
+    """Tell whether a list, or the sentence that leads in one, stands at the end of a chunk."""
     last = chunk.blocks[-1] if chunk.blocks else None
     return last is not None and (last.kind == "item" or chunk.text.rstrip().endswith((":", "：")))
 
@@ -149,7 +144,7 @@ def _ends_in_list(chunk: Chunk) -> bool:
 async def _neighbours(
     turn: Turn, collection: Collection, adapters: Adapters, hits: Sequence[Hit], reach: int
 ) -> Mapping[str, list[Chunk]]:
-    """The chunks near the hits, by revision; nothing that the caller may not read."""
+    """Return the chunks near the hits, by revision; nothing that the caller may not read."""
     near: list[Filter] = []
     for hit in hits:
         index = hit.chunk.chunk_index
@@ -173,7 +168,7 @@ async def _neighbours(
 def _widen(
     hits: Sequence[Hit], around: Mapping[str, list[Chunk]], section: bool, reach: int
 ) -> Iterable[Hit]:
-    """Each hit with its neighbours; one that lies inside a better one is dropped."""
+    """Yield each hit with its neighbours; one that lies inside a better one is dropped."""
     done: list[Chunk] = []
     for hit in hits:
         chunk = hit.chunk
@@ -194,7 +189,7 @@ def _widen(
 
 
 def _paragraph(chunk: Chunk, asked: frozenset[str]) -> Chunk:
-    """The paragraph that shares most words with the question, the first of equals."""
+    """Return the paragraph that shares most words with the question, the first of equals."""
     spans = list(paragraphs(chunk.text))
     if len(spans) < 2:
         return chunk

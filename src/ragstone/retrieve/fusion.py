@@ -39,7 +39,7 @@ class FusionWeights:
     late: float = 0.0
 
     def share(self, source: str) -> float:
-        """The weight of a list of this source."""
+        """Return the weight of a list of this source."""
         shares = {
             "dense": self.dense * (1 - self.feedback),
             "feedback": self.dense * self.feedback,
@@ -51,7 +51,7 @@ class FusionWeights:
 
 
 def scale_scores(ranked: RankedList) -> dict[str, float]:
-    """The list's scores in 0..1."""
+    """Return the list's scores in 0..1."""
     if not ranked.found:
         return {}
     scores = [scored.score for scored in ranked.found]
@@ -63,12 +63,12 @@ def scale_scores(ranked: RankedList) -> dict[str, float]:
 
 
 def ranks(ranked: RankedList, k: int) -> dict[str, float]:
-    """The list's reciprocal ranks in 0..1: the first has 1."""
+    """Return the list's reciprocal ranks in 0..1: the first has 1."""
     return {s.chunk_id: (k + 1) / (k + 1 + i) for i, s in enumerate(ranked.found)}
 
 
 def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float]:
-    """Fused scores in 0..1 by chunk id, best first."""
+    """Return fused scores in 0..1 by chunk id, best first."""
     queries = list(dict.fromkeys(ranked.query for ranked in lists))
     if len(queries) == 1:
         return _best_first(_weighted_sum(lists, weights))
@@ -85,7 +85,7 @@ def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float
 
 
 def _best_first(scores: Mapping[str, float]) -> dict[str, float]:
-    """The scores in order, by id where they are equal."""
+    """Return the scores in order, by id where they are equal."""
     order = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
     return {chunk_id: scores[chunk_id] for chunk_id in order}
 
@@ -110,8 +110,8 @@ def _scores(ranked: RankedList, weights: FusionWeights) -> Mapping[str, float]:
 
 
 def _shares(lists: Sequence[RankedList], weights: FusionWeights) -> list[float]:
-    """Each list's share, together 1: what a source that was not searched had goes to the others,
-    and lists of one source share evenly."""
+    """Return each list's share, together 1: what a source that was not searched had goes to the
+    others, and lists of one source share evenly."""
     counts = {ranked.source: 0 for ranked in lists}
     for ranked in lists:
         counts[ranked.source] += 1

@@ -35,7 +35,7 @@ class Appraisal:
 
 
 def appraisal(said: str, count: int) -> Appraisal | None:
-    """What a reply says of `count` passages; None if it grades none of them.
+    """Return what a reply says of `count` passages; None if it grades none of them.
 
     Of several JSON values the one with most grades counts, and of those the last.
     """
@@ -50,7 +50,7 @@ def appraisal(said: str, count: int) -> Appraisal | None:
 
 
 def _parse_appraisal(value: Any, count: int) -> tuple[Appraisal, bool]:
-    """The appraisal, and whether it has an overall grade of its own."""
+    """Return the appraisal, and whether it has an overall grade of its own."""
     said = value if isinstance(value, dict) else {"grades": value}
     grades = _grades(said.get("grades", said), count)
     overall = _grade(said.get("overall"))
@@ -69,7 +69,7 @@ def _grades(value: Any, count: int) -> tuple[float | None, ...]:
 
 
 def _grade(value: Any) -> float | None:
-    """A number from 0 to 10, also where it stands in an object or as `8/10`."""
+    """Return a number from 0 to 10, also where it stands in an object or as `8/10`."""
     if isinstance(value, Mapping):
         value = value.get("grade", value.get("score"))
     if isinstance(value, str):
@@ -150,7 +150,7 @@ class GradePassages(Stage):
     async def _grade_first(
         self, turn: Turn, adapters: Adapters, model: Completer
     ) -> _GradingResult:
-        """The grades of the first passages that have none yet, in one call."""
+        """Return the grades of the first passages that have none yet, in one call."""
         asked = _ungraded_hits(turn, self.most)
         if not asked:
             return _GradingResult(failure="all are graded")
@@ -171,7 +171,7 @@ class GradePassages(Stage):
     async def _search_again(
         self, turn: Turn, query: str, adapters: Adapters, emit: Emit
     ) -> Turn | None:
-        """The turn with the results of this query added; None if that search fails."""
+        """Return the turn with the results of this query added; None if that search fails."""
         asked = turn.also_asking(query)
         try:
             found = await run_stages(
@@ -182,8 +182,8 @@ class GradePassages(Stage):
         return replace(found, recalled=turn.recalled)
 
     def _select_hits(self, turn: Turn, searched: bool) -> tuple[Hit, ...]:
-        """The passages worth keeping, best grade first; those without one keep their order behind
-        the good ones."""
+        """Return the passages worth keeping, best grade first; those without one keep their order
+        behind the good ones."""
         grade = {hit.chunk.chunk_id: turn.grades.get(hit.chunk.chunk_id) for hit in turn.hits}
 
         def worth(hit: Hit) -> float:
@@ -200,7 +200,7 @@ def _ungraded_hits(turn: Turn, most: int) -> list[Hit]:
 
 
 def _with_grades(turn: Turn, graded: _GradingResult, most: int) -> Turn:
-    """The turn with the new grades and their usage."""
+    """Return the turn with the new grades and their usage."""
     turn = replace(turn, usage=turn.usage + graded.usage)
     if graded.said is None:
         return turn
@@ -214,6 +214,6 @@ def _with_grades(turn: Turn, graded: _GradingResult, most: int) -> Turn:
 
 
 def _new_query(query: str, turn: Turn) -> str:
-    """The query, empty if it was searched already."""
+    """Return the query, empty if it was searched already."""
     known = {item.casefold() for item in (turn.question, *turn.queries)}
     return "" if query.casefold() in known else query

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ragstone.core.records import Collection
 from ragstone.ports import ChunkIndex
 
-MOST_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 """The most bytes held: the chunks of the last questions."""
 
 Key = tuple[str, str, str, str]
@@ -19,14 +19,14 @@ class HeldTokens:
     embedder, so a held value never becomes stale.
     """
 
-    def __init__(self, index: ChunkIndex, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, index: ChunkIndex, most_bytes: int = MAX_BYTES) -> None:
         self._index = index
         self._most = most_bytes
         self._held: OrderedDict[Key, bytes] = OrderedDict()
         self._bytes = 0
 
     async def of(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
-        """The packed vectors by chunk; the index may have none of some."""
+        """Return the packed vectors by chunk; the index may have none of some."""
         found = {text: self._held.get(_key(collection, text)) for text in ids}
         held = {item: packed for item, packed in found.items() if packed is not None}
         missing = [item for item in found if item not in held]
@@ -36,7 +36,7 @@ class HeldTokens:
         return held | read
 
     async def find_pending(self, collection: Collection, ids: Sequence[str]) -> set[str]:
-        """Those of these chunks that an ingest has still to embed."""
+        """Return those of these chunks that an ingest has still to embed."""
         return set(ids) - (await self._index.vectors(collection, ids)).keys()
 
     def _keep(self, key: Key, packed: bytes) -> None:

@@ -10,5 +10,5 @@ PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
 
 
 def score_share(chunk: Chunk | Source) -> float:
-    """The share (0..1) of its score that a chunk, or a source made of it, keeps."""
+    """Return the share (0..1) of its score that a chunk, or a source made of it, keeps."""
     return 1 - PENALTIES.get(chunk.kind, 0.0)

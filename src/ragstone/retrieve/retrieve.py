@@ -58,7 +58,7 @@ class ListFusion:
     """Share added to the score when the title says it all."""
 
     async def run(self, turn: Turn, adapters: Adapters) -> Step:
-        """The part of the stage `retrieve` that does so."""
+        """Return the part of the stage `retrieve` that does so."""
         plan = turn.plan
         weights = replace(base(plan, turn.feedback, turn.parts), rrf_k=self.rrf_k)
         scores = fuse(turn.lists, weights)
@@ -72,9 +72,7 @@ class ListFusion:
             reason += f"; {len(foreign)} in another language, meaning {share:g}"
         hits = sorted(self._hits(turn, scores), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
-            replace(turn, hits=tuple(hits)),
-            f"{len(hits)} of {len(turn.chunks)} candidates",
-            reason,
+            replace(turn, hits=tuple(hits)), f"{len(hits)} of {len(turn.chunks)} candidates", reason
         )
 
     def _hits(self, turn: Turn, scores: Mapping[str, float]) -> Iterable[Hit]:
@@ -94,8 +92,8 @@ class ListFusion:
 
 
 def _foreign(turn: Turn, adapters: Adapters) -> frozenset[str]:
-    """The chunks in another language than the question, where the collection's embedder compares
-    languages; none where the question's language is unclear."""
+    """Return the chunks in another language than the question, where the collection's embedder
+    compares languages; none where the question's language is unclear."""
     collection = turn.collection
     if collection is None or not across_languages(turn.ask, collection, adapters):
         return frozenset()
@@ -112,9 +110,9 @@ def _across(
     foreign: frozenset[str],
     translated: bool,
 ) -> dict[str, float]:
-    """The scores by words and meaning, those across languages by meaning almost only. If a passage
-    in the question's language may have a translation, it gets the better of both, so that it is not
-    behind that."""
+    """Return the scores by words and meaning, those across languages by meaning almost only. If a
+    passage in the question's language may have a translation, it gets the better of both, so that
+    it is not behind that."""
     return {
         item: FOREIGN * meant[item] if item in foreign else max(score, meant[item] * translated)
         for item, score in scores.items()
@@ -122,12 +120,12 @@ def _across(
 
 
 def _title_coverage(asked: frozenset[str], chunk: Chunk) -> float:
-    """The share of the question's words that the title holds."""
+    """Return the share of the question's words that the title holds."""
     return len(asked & content_word_set(chunk.title)) / len(asked) if asked else 0.0
 
 
 def _best_scores(lists: Iterable[RankedList], source: str) -> dict[str, float]:
-    """Each chunk's best raw score among the lists of one source."""
+    """Return each chunk's best raw score among the lists of one source."""
     best: dict[str, float] = {}
     for ranked in lists:
         if ranked.source == source:
@@ -186,8 +184,7 @@ class Retrieve(Stage):
                 ask.principal.names,
             )
             found, unready = await asyncio.gather(
-                _candidates(search, turn.queries),
-                _unready(turn, collection, adapters),
+                _candidates(search, turn.queries), _unready(turn, collection, adapters)
             )
         if unready and unready not in turn.notes:
             await emit(Note(self.name, unready))
@@ -237,8 +234,8 @@ async def _candidates(search: Searching, queries: Sequence[str]) -> CollectionCa
 
 
 async def _unready(turn: Turn, collection: Collection, adapters: Adapters) -> str:
-    """The sentence that says how many of the documents that the asker may read have no vectors
-    yet; empty if all have them."""
+    """Return the sentence that says how many of the documents that the asker may read have no
+    vectors yet; empty if all have them."""
     names = set(turn.ask.principal.names)
     counted = await adapters.catalog.statuses(collection.tenant, collection.id)
     mine = [item for item in counted if names & set(item.allowed)]
@@ -268,8 +265,8 @@ def _least_dense_weight(turn: Turn, collection: Collection, adapters: Adapters) 
 
 
 async def _external_step(turn: Turn, service: Retriever) -> Step:
-    """What a retrieval service finds for every query and imagined passage, with its scores; of two
-    passages with one id the better one."""
+    """Return what a retrieval service finds for every query and imagined passage, with its scores;
+    of two passages with one id the better one."""
     asked = tuple(dict.fromkeys((*turn.queries, *turn.imagined)))
     found = await asyncio.gather(
         *(service.search(replace(turn.ask, question=query), turn.plan) for query in asked)

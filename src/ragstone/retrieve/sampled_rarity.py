@@ -40,14 +40,14 @@ class Rarity:
         return cls(sampled, frequency)
 
     def idf(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Inverse document frequencies (n,), as BM25 defines them."""
+        """Compute the inverse document frequencies (n,), as BM25 defines them."""
         found = (self.frequency.get(token, 0) for token in ids)
         return np.array(
             [inverse_document_frequency(self.sampled, holding) for holding in found], np.float32
         )
 
     def specificity(self, ids: Sequence[int]) -> float:
-        """How specific a question of these tokens is for the collection, 0 (topical) to 1.
+        """Tell how specific a question of these tokens is for the collection, 0 (topical) to 1.
 
         The mean inverse document frequency, a predictor of how well the words alone will do
         (He and Ounis, "Inferring query performance", 2004), by its greatest possible value.
@@ -108,7 +108,7 @@ class SampledRarity:
         return late_query(question.tokens, weights, embedder.token_scale())
 
     async def rarity(self, collection: Collection, embedder: LateEmbedder) -> Rarity:
-        """The rarity of the embedder's tokens in `collection`."""
+        """Return the rarity of the embedder's tokens in `collection`."""
         return (await self._sample(collection, embedder)).rarity
 
     async def languages(self, collection: Collection) -> frozenset[str]:

@@ -52,7 +52,7 @@ SUMMARIES = 10
 OF_A_SUMMARY = 3
 """The chunks that a summary finds: those of the sentences that tell most of it."""
 
-LEAST_FEEDBACK = 0.2
+MIN_FEEDBACK = 0.2
 """A smaller share changes nothing that is worth a second search."""
 
 
@@ -91,11 +91,11 @@ class Searching:
     readers: tuple[str, ...] = ()
 
     def weights(self, feedback: float = 0.0) -> FusionWeights:
-        """How the lists of this search are fused."""
+        """Tell how the lists of this search are fused."""
         return weights(self.plan, feedback, self.parts)
 
     async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
-        """The vectors of `queries`, and the first one for late interaction."""
+        """Return the vectors of `queries`, and the first one for late interaction."""
         if self.bridge is not None:
             vectors = await self.bridge.embed_queries(queries)
             return vectors, EncodedQuestion(vectors[0])
@@ -150,8 +150,8 @@ class Searching:
         return await self.adapters.statistics.late_query(self.collection, encoded)
 
     async def _search_lists(self, searches: Sequence[Search]) -> list[RankedList]:
-        """What is found but summaries, which are searched apart. Few collections have some, and
-        none is to pay for a filter of them, so it is searched again where there were any."""
+        """Return what is found but summaries, which are searched apart. Few collections have some,
+        and none is to pay for a filter of them, so it is searched again where there were any."""
         index, most = self.adapters.index, self.plan.candidates
         found = await index.search(self.collection, searches, self.where, most)
         if any(is_summary_id(item.chunk_id) for ranked in found for item in ranked.found):
@@ -162,8 +162,8 @@ class Searching:
     async def _with_summaries(
         self, found: Sequence[RankedList], near: Sequence[RankedList]
     ) -> list[RankedList]:
-        """The lists with the chunks of the summaries that were found as near: what a summary has
-        of the question its best sentences have, of which each alone may have less."""
+        """Return the lists with the chunks of the summaries that were found as near: what a summary
+        has of the question its best sentences have, of which each alone may have less."""
         ids = dict.fromkeys(item.chunk_id for ranked in near for item in ranked.found)
         nodes = await self.adapters.index.fetch(self.collection, list(ids))
         below = {id: _summary_chunks(node) for id, node in nodes.items()}
@@ -173,14 +173,14 @@ class Searching:
         ]
 
     async def _in_words(self, query: str) -> str:
-        """The query as it is searched by words: with English ones where it is in another language
-        than the collection."""
+        """Return the query as it is searched by words: with English ones where it is in another
+        language than the collection."""
         return f"{query} {await self.bridge.english_words(query)}" if self.bridge else query
 
     async def refine(
         self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
     ) -> RankedList | None:
-        """A second search by meaning, with the question moved towards the first results.
+        """Return a second search by meaning, with the question moved towards the first results.
 
         Pseudo relevance feedback in the space of the vectors after Rocchio (1971): the question
         plus the mean of the best chunks, weighted by their scores.
@@ -199,19 +199,19 @@ class Searching:
     async def read(
         self, lists: Sequence[RankedList], feedback: float, most: int
     ) -> dict[str, Chunk]:
-        """The best chunks of the lists."""
+        """Return the best chunks of the lists."""
         best = list(fuse(lists, self.weights(feedback)))[:most]
         return await self.adapters.index.fetch(self.collection, best)
 
     def limit_to_documents(self, document_ids: Sequence[str]) -> "Searching":
-        """The same search, in these documents only."""
+        """Return the same search, in these documents only."""
         those = AnyOf("document_id", tuple(document_ids))
         summaries = And((self.summaries, those)) if self.summaries is not None else None
         return replace(self, where=And((self.where, those)), summaries=summaries)
 
 
 def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWeights:
-    """How the plan fuses lists; `parts` if further queries ask for parts of the answer."""
+    """Tell how the plan fuses lists; `parts` if further queries ask for parts of the answer."""
     parts = parts or plan.strategy == "iterative"
     return FusionWeights(
         plan.dense_weight, feedback, plan.fusion, parts=parts, late=plan.late_weight
@@ -219,14 +219,14 @@ def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWei
 
 
 def across_languages(ask: Ask, collection: Collection, adapters: Adapters) -> bool:
-    """Whether a question may be compared with passages in other languages by meaning."""
+    """Tell whether a question may be compared with passages in other languages by meaning."""
     multilingual = adapters.embedders.find_indexing(collection).multilingual
     bridged = adapters.embedders.find_bridging(collection) is not None
     return ask.wanted.dense_weight is None and (multilingual or bridged)
 
 
 def foreign_weight(question: str, collection: Collection, adapters: Adapters) -> float:
-    """The share of meaning for passages in another language than the question."""
+    """Return the share of meaning for passages in another language than the question."""
     bridged = bridge(question, collection, adapters)
     return FOREIGN_DENSE_WEIGHT if bridged is None else BRIDGED_DENSE_WEIGHT
 
@@ -239,7 +239,7 @@ def bridge(question: str, collection: Collection, adapters: Adapters) -> Bridgin
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
-    """What this question may be answered from, and summaries of that."""
+    """Return what this question may be answered from, and summaries of that."""
     parts = _conditions(ask, hidden)
     if ask.where is not None and OWN_FIELDS & filter_fields(ask.where):
         parts.append(OWN_TEXT)
@@ -247,8 +247,8 @@ def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
 
 
 def visible_summaries(ask: Ask, hidden: frozenset[str]) -> Filter | None:
-    """The summaries that a question may find chunks by; None where it asks for chunks by what
-    differs among those of one document, of which a summary would find others too."""
+    """Return the summaries that a question may find chunks by; None where it asks for chunks by
+    what differs among those of one document, of which a summary would find others too."""
     fields = filter_fields(ask.where) if ask.where is not None else frozenset[str]()
     if any(field not in OF_DOCUMENTS and not field.startswith(METADATA) for field in fields):
         return None
@@ -285,7 +285,7 @@ OF_DOCUMENTS = frozenset(
 
 
 def _summary_chunks(summary: Chunk) -> list[str]:
-    """The chunks that a summary finds."""
+    """Return the chunks that a summary finds."""
     said = SummaryNode.decode(summary.layout).said[:OF_A_SUMMARY]
     places = dict.fromkeys(item.chunk_index for item in said)
     return [chunk_id(summary.document_id, summary.version, place) for place in places]
@@ -304,8 +304,8 @@ def _insert_summarized(
 
 
 def _of_chunks(ranked: RankedList, query: str) -> RankedList:
-    """The list with the chunk that it is about in the place of each hypothetical question; of one
-    chunk the first place counts."""
+    """Return the list with the chunk that it is about in the place of each hypothetical question;
+    of one chunk the first place counts."""
     best: dict[str, Scored] = {}
     for item in ranked.found:
         chunk_id = answer_id(item.chunk_id)

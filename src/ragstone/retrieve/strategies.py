@@ -9,7 +9,7 @@ from ragstone.core.filters import CURRENT_TEXT, And
 from ragstone.core.turn import RankedList, Scored, Strategy
 from ragstone.language.words import STOPWORDS, content_word_set, words
 from ragstone.retrieve.fusion import fuse
-from ragstone.retrieve.searching import LEAST_FEEDBACK, CollectionCandidates, Searching
+from ragstone.retrieve.searching import MIN_FEEDBACK, CollectionCandidates, Searching
 
 DOCUMENTS = 5
 """Documents that a hierarchical search goes into."""
@@ -24,7 +24,7 @@ ROUNDS = 3
 HOP_CHUNKS = 3
 HOP_WORDS = 12
 
-MOST_READ = 10_000
+MAX_READ = 10_000
 """Chunks that are looked at, of which `IN_ORDER` are read."""
 
 NO_GRAPH = (
@@ -41,7 +41,7 @@ Strategist = Callable[[Searching, Sequence[str]], Awaitable[CollectionCandidates
 
 
 async def dense(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """By meaning only."""
+    """Search by meaning only."""
     meant = (*queries, *search.imagined)
     vectors, encoded = await search.encode(meant)
     lists = await search.lists(zip(meant, vectors, strict=True), ())
@@ -49,7 +49,7 @@ async def dense(search: Searching, queries: Sequence[str]) -> CollectionCandidat
 
 
 async def bm25(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """By words only."""
+    """Search by words only."""
     return await _read_chunks(search, await search.lists((), queries), CollectionCandidates((), {}))
 
 
@@ -71,14 +71,14 @@ async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandida
 
 
 async def hierarchical(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """First the documents that speak of it, then the chunks inside them."""
+    """Search first for the documents that speak of it, then the chunks inside them."""
     first = await hybrid(search, queries)
     ids = best_documents(search, first)
     return await hybrid(search.limit_to_documents(ids), queries) if ids else first
 
 
 async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """Every chunk of the best document, in reading order: for summaries."""
+    """Return every chunk of the best document, in reading order: for summaries."""
     first = await hybrid(search, queries)
     ids = best_documents(search, first)[:1]
     if not ids:
@@ -87,7 +87,7 @@ async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCan
 
 
 async def read_documents(search: Searching, ids: Sequence[str]) -> list[Chunk]:
-    """The chunks of documents, those of each in order."""
+    """Return the chunks of documents, those of each in order."""
     return await read_all(search.limit_to_documents(ids))
 
 
@@ -97,7 +97,7 @@ async def read_all(search: Searching) -> list[Chunk]:
     where = And((search.where, CURRENT_TEXT))
     async for batch in search.adapters.index.scan(search.collection, where):
         chunks += batch
-        if len(chunks) >= MOST_READ:
+        if len(chunks) >= MAX_READ:
             break
     return sorted(chunks, key=lambda item: (item.path, item.document_id, item.chunk_index))
 
@@ -105,14 +105,14 @@ async def read_all(search: Searching) -> list[Chunk]:
 def in_order(
     query: str, found: CollectionCandidates, chunks: Sequence[Chunk]
 ) -> CollectionCandidates:
-    """These chunks instead of what was found, ranked as they stand."""
+    """Return these chunks instead of what was found, ranked as they stand."""
     places = tuple(Scored(c.chunk_id, 1 - i / len(chunks)) for i, c in enumerate(chunks))
     order = RankedList("order", query, places)
     return replace(found, lists=(order,), chunks={c.chunk_id: c for c in chunks}, feedback=0.0)
 
 
 async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """Several rounds: what the best chunks name that the question does not is asked next.
+    """Return several rounds: what the best chunks name that the question does not is asked next.
 
     Ends when a round finds nothing new among the best.
     """
@@ -134,7 +134,7 @@ async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCand
 
 
 async def graph(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """On both levels of the entity graph, fused with a hybrid search."""
+    """Search both levels of the entity graph, fused with a hybrid search."""
     return await _over_graph(search, queries, low=True, high=True)
 
 
@@ -188,7 +188,7 @@ STRATEGIES: Mapping[Strategy, Strategist] = {
 
 
 def best_documents(search: Searching, found: CollectionCandidates) -> list[str]:
-    """The documents of the candidates, by the scores of their best chunks together."""
+    """Return the documents of the candidates, by the scores of their best chunks together."""
     scores: dict[str, list[float]] = {}
     for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
         if chunk := found.chunks.get(chunk_id):
@@ -198,7 +198,7 @@ def best_documents(search: Searching, found: CollectionCandidates) -> list[str]:
 
 
 def hop(question: str, chunks: Sequence[Chunk]) -> str:
-    """The question with the names that the best chunks add to it; empty if they add none."""
+    """Return the question with the names that the best chunks add to it; empty if they add none."""
     known = set(words(question))
     asked = content_word_set(question)
     sentences = sorted(chunks, key=lambda c: -len(asked & content_word_set(c.text)))
@@ -219,13 +219,13 @@ def _best_chunks(search: Searching, found: CollectionCandidates) -> list[Chunk]:
 
 
 async def _feedback_share(search: Searching, question: str) -> float:
-    """How much a refined search counts: all of it for a topical question, nothing for one that
+    """Tell how much a refined search counts: all of it for a topical question, nothing for one that
     names what it wants."""
     if not search.plan.feedback:
         return 0.0
     specific = await search.adapters.statistics.specificity(search.collection, question)
     share = 0.0 if specific is None else 1 - specific
-    return share if share >= LEAST_FEEDBACK else 0.0
+    return share if share >= MIN_FEEDBACK else 0.0
 
 
 async def _read_chunks(

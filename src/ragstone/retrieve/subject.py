@@ -147,8 +147,8 @@ def compile_file_name(file: str) -> re.Pattern[str]:
 
 
 def _files_named(question: str, hits: Sequence[Hit]) -> list[str]:
-    """The names of files, with their endings, that a question says. One that another document says
-    too is what is asked about, not where the answer stands."""
+    """Return the names of files, with their endings, that a question says. One that another
+    document says too is what is asked about, not where the answer stands."""
     if "." not in question:
         return []
     files = {PurePosixPath(hit.chunk.path).name for hit in hits}
@@ -181,11 +181,11 @@ class _About:
     def numbers(self, asked: Numbered) -> list[list[Numbered]]:
         """By part, the numbers of what the asked one numbers. A number that stands alone counts
         where no part has one with the name."""
-        own = self.called({asked.name})
-        return own or (self.called({""}) if asked.name in self.words else [])
+        own = self.find_numbers({asked.name})
+        return own or (self.find_numbers({""}) if asked.name in self.words else [])
 
-    def called(self, names: Set[str]) -> list[list[Numbered]]:
-        """By part, the numbers of these names."""
+    def find_numbers(self, names: Set[str]) -> list[list[Numbered]]:
+        """Return by part the numbers of these names."""
         parts = ([item for item in part if item.name in names] for part in self.numbered)
         return [part for part in parts if part]
 
@@ -250,8 +250,8 @@ def _by_number(asked: Named, left: _Left, general: float) -> _Judged:
 
 
 def _partition_by_number(asked: Numbered, left: _Left) -> tuple[set[int], set[int], set[int]]:
-    """The passages whose document has the asked number; those that have another one too or that
-    only say it; and those whose document has another one instead."""
+    """Return the passages whose document has the asked number; those that have another one too or
+    that only say it; and those whose document has another one instead."""
     if not asked.name or not any(item.about.numbers(asked) for item in left.values()):
         asked = replace(asked, name="")
         # A version alone is that of whatever has it.
@@ -262,7 +262,7 @@ def _partition_by_number(asked: Numbered, left: _Left) -> tuple[set[int], set[in
             for item in part
             if asked.same(item)
         }
-        alike = {place: item.about.called(kinds) for place, item in left.items()}
+        alike = {place: item.about.find_numbers(kinds) for place, item in left.items()}
     else:
         alike = {place: item.about.numbers(asked) for place, item in left.items()}
     said = _number_pattern(asked)
@@ -280,7 +280,7 @@ def _partition_by_number(asked: Numbered, left: _Left) -> tuple[set[int], set[in
 
 @lru_cache(256)
 def _number_pattern(asked: Numbered) -> re.Pattern[str]:
-    """Where a text in small letters says this number of this name."""
+    """Return where a text in small letters says this number of this name."""
     name = rf"{re.escape(asked.name)}[^\W\d_]*[\W_]{{0,3}}(?:[^\W\d_]{{1,8}}[\W_]{{0,2}})?"
     return re.compile(rf"{name if asked.name else ''}(?<![\d.]){re.escape(asked.number)}(?!\d)")
 
@@ -322,13 +322,13 @@ def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
 
 
 def _has_form(forms: Sequence[frozenset[str]], known: Set[tuple[int, frozenset[str]]]) -> bool:
-    """Whether a file or a title is of the same form as one of the known that say the name."""
+    """Tell whether a file or a title is of the same form as one of the known that say the name."""
     pairs = ((forms[number], form) for number, form in known)
     return any(len(own & item) >= SAME_FORM * len(own | item) > 0 for own, item in pairs)
 
 
 def _is_common(word: str, says: Set[int], small: Set[int]) -> bool:
-    """Whether passages write a word of a script with capitals mostly in small letters."""
+    """Tell whether passages write a word of a script with capitals mostly in small letters."""
     return word != word.upper() and 2 * len(small) > len(says)
 
 
@@ -340,7 +340,7 @@ def _prefix_pattern(word: str) -> re.Pattern[str]:
 
 
 def _words(asked: Named) -> Iterator[tuple[str, str]]:
-    """The question's words, alone and two as one, and how a text has them."""
+    """Yield the question's words, alone and two as one, and how a text has them."""
     for word in dict.fromkeys(asked.words):
         yield word, word
     for word, other in pairwise(asked.words):
@@ -348,7 +348,7 @@ def _words(asked: Named) -> Iterator[tuple[str, str]]:
 
 
 def _alike(word: str, other: str, written: bool) -> bool:
-    """Whether two words may mean the same subject."""
+    """Tell whether two words may mean the same subject."""
     if word == other:
         return True
     short, long = sorted((word, other), key=len)

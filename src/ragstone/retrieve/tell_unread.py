@@ -83,7 +83,7 @@ def _explain(file: str, document: Document, language: str) -> str:
 
 
 def _is_asked_of_others(turn: Turn, files: Sequence[str]) -> bool:
-    """Whether passages say the names of the files, or are of documents that are named too."""
+    """Tell whether passages say the names of the files, or are of documents that are named too."""
     patterns = [compile_file_name(file) for file in files]
     return any(
         any(pattern.search(hit.chunk.text) for pattern in patterns)

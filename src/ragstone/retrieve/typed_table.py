@@ -36,13 +36,13 @@ MONTHS = {
 }  # fmt: skip
 """The months by their names, in lower case."""
 
-LEAST_ROWS = 2
-MOST_COLUMNS = 200
+MIN_ROWS = 2
+MAX_COLUMNS = 200
 LONGEST_NAME = 120
 """Characters of a column's name, as the parsers have it."""
 
-MOST_DIGITS = 30
-MOST_DECIMALS = 8
+MAX_DIGITS = 30
+MAX_DECIMALS = 8
 
 EARLIEST = 1000
 """The earliest year of a column that says to be of years."""
@@ -123,7 +123,7 @@ class TypedTable:
     totals: tuple[TypedRow, ...] = ()
 
     def is_like(self, other: "TypedTable") -> bool:
-        """Whether the two have mostly the same columns, and nothing but their place tells them
+        """Tell whether the two have mostly the same columns, and nothing but their place tells them
         apart: they may be parts of one table."""
         mine, theirs = ({column.name for column in table.columns} for table in (self, other))
         named = (self.document_id, self.names, self.titles)
@@ -131,7 +131,7 @@ class TypedTable:
         return same and 2 * len(mine & theirs) > min(len(mine), len(theirs))
 
     def place(self, name: str) -> int:
-        """The place of a column."""
+        """Return the place of a column."""
         return next(i for i, column in enumerate(self.columns) if column.name == name)
 
 
@@ -146,7 +146,7 @@ class _Draft:
 
 
 def read_tables(chunks: Sequence[Chunk], language: str = "") -> list[TypedTable]:
-    """The tables of one document, given all of its chunks in order."""
+    """Return the tables of one document, given all of its chunks in order."""
     if not chunks:
         return []
     text, blocks = join_chunks(chunks)
@@ -201,8 +201,8 @@ class RecordTable:
 def read_records(
     chunks: Sequence[Chunk], near: Sequence[tuple[int, int]] | None = None
 ) -> list[RecordTable]:
-    """The tables of one document, given all of its chunks in order: all, or those of which a part
-    is `near`, in one of these stretches of its text."""
+    """Return the tables of one document, given all of its chunks in order: all, or those of which a
+    part is `near`, in one of these stretches of its text."""
     if not chunks:
         return []
     text, blocks = join_chunks(chunks)
@@ -235,7 +235,7 @@ def _records(draft: _Draft, before: int, language: str) -> tuple[Record, ...]:
 
 
 def is_total_name(name: str) -> bool:
-    """Whether a row of this name sums up others."""
+    """Tell whether a row of this name sums up others."""
     return _TOTAL.match(name) is not None
 
 
@@ -244,7 +244,7 @@ def _rename(table: TypedTable, name: str) -> TypedTable:
 
 
 def _drafts(text: str, blocks: Sequence[BlockSpan]) -> Iterator[_Draft]:
-    """The tables by their blocks: neighbours of the same columns are one."""
+    """Yield the tables by their blocks: neighbours of the same columns are one."""
     held: _Draft | None = None
     headings: list[str] = []
     for block in blocks:
@@ -276,7 +276,7 @@ def _drafts(text: str, blocks: Sequence[BlockSpan]) -> Iterator[_Draft]:
 
 
 def _is_continuation(held: _Draft, keys: tuple[str, ...], label: str) -> bool:
-    """Whether a block is of the table before it: mostly the same names."""
+    """Tell whether a block is of the table before it: mostly the same names."""
     shared = sum(key in held.keys for key in keys)
     return 2 * shared > min(len(keys), len(held.keys)) and label == held.label
 
@@ -290,7 +290,7 @@ def _lines(text: str, block: BlockSpan) -> Iterator[tuple[str, int]]:
 
 
 def _parts(line: str) -> list[tuple[str, str]]:
-    """A record's cells with their names; a part without one has an empty name."""
+    """Return a record's cells with their names; a part without one has an empty name."""
     found = []
     for part in line.split("; "):
         name, colon, cell = part.partition(": ")
@@ -300,7 +300,7 @@ def _parts(line: str) -> list[tuple[str, str]]:
 
 
 def _keys(lines: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """The names that stand in at least half of the records, in their order."""
+    """Return the names that stand in at least half of the records, in their order."""
     counts = Counter[str]()
     records = 0
     for line, _ in lines:
@@ -314,7 +314,7 @@ def _keys(lines: Sequence[tuple[str, int]]) -> tuple[str, ...]:
 def _type_table(draft: _Draft, first: Chunk, language: str) -> TypedTable | None:
     records = [(_parts(line), line, first.start + start) for line, start in draft.lines]
     names, labelled = _columns([parts for parts, _, _ in records])
-    if len(names) < 2 or len(names) > MOST_COLUMNS:
+    if len(names) < 2 or len(names) > MAX_COLUMNS:
         return None
     rows = []
     for parts, line, start in records:
@@ -326,7 +326,7 @@ def _type_table(draft: _Draft, first: Chunk, language: str) -> TypedTable | None
     for row in rows:
         above = plain[-1][0] if plain else ()
         (totals if _is_total(row[0], above) else plain).append(row)
-    if len(plain) < LEAST_ROWS:
+    if len(plain) < MIN_ROWS:
         return None
     columns, values = _read_columns(names, [cells for cells, _, _ in plain], language)
     if _ends_with_sums(columns, values):
@@ -368,12 +368,12 @@ def _read_columns(
 
 
 def _ends_with_sums(columns: Sequence[Column], values: Sequence[Values]) -> bool:
-    """Whether the last row holds the sums of those above it, without saying so."""
+    """Tell whether the last row holds the sums of those above it, without saying so."""
     summed = []
     for column, cells in zip(columns, values, strict=True):
         above = [cell for cell in cells[:-1] if isinstance(cell, Decimal)]
         if column.type == "number" and isinstance(last := cells[-1], Decimal):
-            if len(above) < LEAST_ROWS:
+            if len(above) < MIN_ROWS:
                 return False
             summed.append(bool(last) and sum(above) == last)
     return bool(summed) and all(summed)
@@ -384,7 +384,7 @@ def _slug(title: str) -> str:
 
 
 def _columns(records: Sequence[Sequence[tuple[str, str]]]) -> tuple[list[str], bool]:
-    """The names of the columns in order, and whether the first one has no name of its own.
+    """Return the names of the columns in order, and whether the first one has no name of its own.
 
     Empty cells are not in a record, so that the order is that in which names follow each other. A
     name that stands twice in most records names nothing."""
@@ -415,8 +415,8 @@ def _columns(records: Sequence[Sequence[tuple[str, str]]]) -> tuple[list[str], b
 
 
 def _order_names(names: Sequence[str], after: dict[str, set[str]]) -> list[str] | None:
-    """The names in an order in which each stands before those that follow it; None if there is
-    none, so that these are no columns."""
+    """Return the names in an order in which each stands before those that follow it; None if there
+    is none, so that these are no columns."""
     wanted = {name: {item for item in after.get(name, ()) if item in names} for name in names}
     left, found = list(names), []
     while left:
@@ -431,8 +431,8 @@ def _order_names(names: Sequence[str], after: dict[str, set[str]]) -> list[str] 
 def _cells(
     parts: Sequence[tuple[str, str]], names: Sequence[str], labelled: bool
 ) -> list[str | None] | None:
-    """A record as cells under the names; None for a line that is not a record. What has no name, or
-    one that is not a column's, goes on with the cell before it."""
+    """Return a record as cells under the names; None for a line that is not a record. What has no
+    name, or one that is not a column's, goes on with the cell before it."""
     cells: list[str | None] = [None] * len(names)
     place = -1
     for number, (name, cell) in enumerate(parts):
@@ -453,8 +453,8 @@ def _cells(
 
 
 def _is_total(cells: Sequence[str | None], above: Sequence[str | None]) -> bool:
-    """Whether a row sums up others: it says so, and if it says more than that ("Total Corn Flakes"
-    is a cereal), none of its figures is nearer to nothing than that of the row above."""
+    """Tell whether a row sums up others: it says so, and if it says more than that ("Total Corn
+    Flakes" is a cereal), none of its figures is nearer to nothing than that of the row above."""
     first = next((cell for cell in cells if cell), "")
     said = _TOTAL.match(first)
     if said is None or said.end() == len(first):
@@ -468,14 +468,14 @@ def _is_total(cells: Sequence[str | None], above: Sequence[str | None]) -> bool:
 
 
 def without_humps(name: str) -> str:
-    """The words of a name like "EngineSize" apart."""
+    """Return the words of a name like "EngineSize" apart."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
 
 
 def _column(
     name: str, cells: Sequence[str | None], language: str
 ) -> tuple[Column, list[Decimal | date | str | None]]:
-    """The column with its type, and its values."""
+    """Return the column with its type, and its values."""
     filled = [cell for cell in cells if cell and cell.casefold() not in _NOTHING]
     distinct = len(set(filled))
     unique = distinct == len(filled) == len(cells)
@@ -491,7 +491,7 @@ def _column(
     if numbers and len(numbers) == len(filled) and len(_units(filled)) <= 1:
         scale = max(max(0, -int(item.as_tuple().exponent)) for item in numbers)
         digits = max(len(item.as_tuple().digits) for item in numbers)
-        exact = scale <= MOST_DECIMALS and digits <= MOST_DIGITS
+        exact = scale <= MAX_DECIMALS and digits <= MAX_DIGITS
         first_year = EARLIEST if _YEAR_NAME.search(without_humps(name).casefold()) else 1900
         years = all(item == int(item) and first_year <= item <= 2100 for item in numbers)
         column = Column(name, "number", scale if exact else -1, unique, years)
@@ -510,7 +510,7 @@ def _value(cell: str | None, column: Column, language: str) -> Decimal | date | 
 
 
 def _units(cells: Sequence[str]) -> set[str]:
-    """The units of the cells, one of them empty where some have none."""
+    """Return the units of the cells, one of them empty where some have none."""
     found = set()
     for cell in cells:
         match = _NUMBER.fullmatch(cell)
@@ -520,7 +520,7 @@ def _units(cells: Sequence[str]) -> set[str]:
 
 
 def _point(cells: Sequence[str], language: str) -> str:
-    """The sign before decimals in these numbers; empty where that cannot be told."""
+    """Return the sign before decimals in these numbers; empty where that cannot be told."""
     commas = dots = False
     unclear: set[str] = set()
     for cell in cells:

@@ -23,7 +23,7 @@ from ragstone.retrieve.strategies import hybrid, in_order, read_all, read_docume
 PROPOSED = 12
 """Documents whose names and beginnings are looked at."""
 
-MOST_OPENINGS = 1000
+MAX_OPENINGS = 1000
 """Documents among which one is looked for that introduces the others."""
 
 OPENING_CHARS = 600
@@ -86,7 +86,7 @@ async def _inside(
     known: Iterable[Chunk],
     proposed: Mapping[str, float],
 ) -> list[Chunk]:
-    """The chunks of the documents, or of the document or section, that are called so."""
+    """Return the chunks of the documents, or of the document or section, that are called so."""
     if several := _several(asked, openings):
         return await read_documents(search, several)
     meant = _find_named(asked, openings, known, proposed)
@@ -100,8 +100,8 @@ async def _inside(
 
 
 def _several(asked: frozenset[str], openings: Mapping[str, Chunk]) -> list[str]:
-    """The documents whose whole names stand in what is asked for, where that are several which
-    only together say most of it."""
+    """Return the documents whose whole names stand in what is asked for, where that are several
+    which only together say most of it."""
     names = {item: _pieces(_stem(opening)) for item, opening in openings.items()}
     called = {item: name for item, name in names.items() if name and name <= asked}
     together = frozenset[str]().union(*called.values())
@@ -112,7 +112,7 @@ def _several(asked: frozenset[str], openings: Mapping[str, Chunk]) -> list[str]:
 
 
 def _scores(search: Searching, found: CollectionCandidates) -> dict[str, float]:
-    """The best score of each document."""
+    """Return the best score of each document."""
     best: dict[str, float] = {}
     for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
         if chunk := found.chunks.get(chunk_id):
@@ -121,12 +121,12 @@ def _scores(search: Searching, found: CollectionCandidates) -> dict[str, float]:
 
 
 async def _openings(search: Searching) -> dict[str, Chunk]:
-    """The first chunks of the documents that are searched, of so many as are looked at."""
+    """Return the first chunks of the documents that are searched, of so many as are looked at."""
     found: dict[str, Chunk] = {}
     where = And((search.where, CURRENT_TEXT, eq("chunk_index", 0)))
     async for batch in search.adapters.index.scan(search.collection, where):
         found |= {chunk.document_id: chunk for chunk in batch}
-        if len(found) >= MOST_OPENINGS:
+        if len(found) >= MAX_OPENINGS:
             break
     return found
 
@@ -137,7 +137,7 @@ def _find_named(
     known: Iterable[Chunk],
     proposed: Mapping[str, float],
 ) -> _Whole | None:
-    """What is called so most clearly."""
+    """Return what is called so most clearly."""
     if not asked:
         return _find_introduction(openings, proposed)
     found = [_document(asked, opening) for opening in openings.values()]
@@ -182,7 +182,7 @@ def _section(asked: frozenset[str], document: str, section: tuple[str, ...]) -> 
 
 
 def _clearly(asked: frozenset[str], own: frozenset[str]) -> float:
-    """What is added for a name that has little else in it."""
+    """Return what is added for a name that has little else in it."""
     return CLEARLY * len(asked & own) / len(own) if own else 0.0
 
 
@@ -192,7 +192,7 @@ def _stem(chunk: Chunk) -> str:
 
 @lru_cache(2048)
 def _pieces(text: str) -> frozenset[str]:
-    """The words and numbers of a name, months as numbers: those of "12 March 2025" stand in
+    """Return the words and numbers of a name, months as numbers: those of "12 March 2025" stand in
     `minutes-2025-03-12` too."""
     months = (quantity for quantity in quantities(text) if quantity.unit == "month")
     found = {f"{value:g}" for month in months for value in month.values}

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -12,7 +12,6 @@ from ragstone.service.bounds import Count, Seconds, text
 from ragstone.service.routes import route
 
 JobState = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
-JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 EndedState = Literal["done", "failed", "cancelled"]
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
 """States that a job does not leave by itself; a failed or cancelled one can be retried."""

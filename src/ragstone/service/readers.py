@@ -14,13 +14,13 @@ from ragstone.service.bounds import text
 from ragstone.service.reading import Path
 from ragstone.service.routes import route
 
-MOST_NAMES = 1_000
+MAX_NAMES = 1_000
 """Names in one list of readers."""
 
 Names = Annotated[
     Sequence[Annotated[str, text(1_000)]],
     Field(
-        max_length=MOST_NAMES,
+        max_length=MAX_NAMES,
         description="`*` for everyone, `user:NAME`, `group:NAME`; none for those of above.",
     ),
 ]

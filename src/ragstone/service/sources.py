@@ -16,9 +16,7 @@ from ragstone.service.routes import route
 SourceName = Annotated[
     str,
     text(100, 1),
-    Field(
-        description="The source's name, and the folder of the collection that its items are in.",
-    ),
+    Field(description="The source's name, and the folder of the collection that its items are in."),
 ]
 OptionTexts = Annotated[
     Mapping[Annotated[str, text(100)], Annotated[str, text(4_000)]],

@@ -52,12 +52,7 @@ class StatisticsService(Protocol):
         ...
 
     @route(
-        "GET",
-        "/stats/stages",
-        "stages",
-        role="admin",
-        keyed=True,
-        days=Field(1, description=_DAYS),
+        "GET", "/stats/stages", "stages", role="admin", keyed=True, days=Field(1, description=_DAYS)
     )
     async def stages(self, tenant: str, days: Days) -> list[StageUse]:
         """How long each stage took in the questions that are kept, in the order of the recipe."""

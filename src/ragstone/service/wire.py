@@ -142,11 +142,7 @@ def load_filter(data: Any, depth: int = 0) -> Filter | None:
 
 def source(source: Source) -> Json:
     """A source as JSON answers show it."""
-    return {
-        **describe_source(source),
-        "cited": source.cited,
-        "metadata": dict(source.metadata),
-    }
+    return {**describe_source(source), "cited": source.cited, "metadata": dict(source.metadata)}
 
 
 def format_answer(turn: Turn) -> Json:
@@ -173,10 +169,7 @@ def statements(turn: Turn) -> Json:
     another one does, why nothing was checked, the note on how it came about, the notes for
     the reader, and who has verified it."""
     answer = turn.answer or GeneratedAnswer()
-    said: Json = {
-        "supported": _statement(answer.supported),
-        "answers": _statement(answer.answers),
-    }
+    said: Json = {"supported": _statement(answer.supported), "answers": _statement(answer.answers)}
     wrong = [marker for marker in answer.markers if marker.state == "elsewhere"]
     if wrong:
         said["wrong_citations"] = [
@@ -285,11 +278,7 @@ _Inner = Annotated[Any, PlainValidator(lambda data: None), PlainSerializer(lambd
 """What stays inside the process that answers: vectors and the collection's record."""
 
 
-NAMES: Mapping[str, Any] = {
-    "Filter": _WireFilter,
-    "Collection": _Inner,
-    "EncodedQuestion": _Inner,
-}
+NAMES: Mapping[str, Any] = {"Filter": _WireFilter, "Collection": _Inner, "EncodedQuestion": _Inner}
 """What turn.py names only for the type checker; this gives the names a meaning here."""
 
 

@@ -81,7 +81,7 @@ class AuthSettings(Section):
     )
 
     @property
-    def configured(self) -> bool:
+    def is_configured(self) -> bool:
         """Whether the settings have any credential."""
         return self.by_token or self.by_proxy or bool(self.admin_key.get_secret_value())
 

@@ -25,7 +25,7 @@ class AddedSection(Section):
 
     @classmethod
     def of(cls, settings: BaseModel) -> Self:
-        """The section in `settings`; its defaults where those were made without it."""
+        """Return the section in `settings`; its defaults where those were made without it."""
         return next((part for _, part in settings if isinstance(part, cls)), None) or cls()
 
 
@@ -37,8 +37,8 @@ ADDED_SECTIONS: Registry[type[AddedSection]] = Registry(
 
 @cache
 def added_sections() -> Mapping[str, type[AddedSection]]:
-    """The sections by name. A package's that is broken, or has the name of one of ours, is left
-    out, and the log says why."""
+    """Return the sections by name. A package's that is broken, or has the name of one of ours, is
+    left out, and the log says why."""
     from ragstone.settings.all import Settings
 
     def load(name: str) -> type[AddedSection]:
@@ -54,8 +54,8 @@ def added_sections() -> Mapping[str, type[AddedSection]]:
 
 @cache
 def find_aliases() -> tuple[Alias, ...]:
-    """The names of documents: those of the core, and those of sections that are added or would be,
-    if their plugin were not switched off."""
+    """Return the names of documents: those of the core, and those of sections that are added or
+    would be, if their plugin were not switched off."""
     off = (item.load() for item in ADDED_SECTIONS.switched_off.values())
     sections = (*added_sections().values(), *off)
     return (*ALIASES, *(alias for section in sections for alias in section.aliases))

@@ -24,11 +24,7 @@ MADE_OF_PARTS = {
 """No settings by themselves: `providers.whole` makes these of them."""
 
 
-FORMER_STAGES = {
-    "act": "tool_agent",
-    "appraise": "grade_passages",
-    "grade": "deduplicate",
-}
+FORMER_STAGES = {"act": "tool_agent", "appraise": "grade_passages", "grade": "deduplicate"}
 """Stages that had another name in version 0.1: their options are still found by it."""
 
 
@@ -52,7 +48,7 @@ REMOVED = {
 
 
 def current_key(name: str) -> str:
-    """The key of a setting as it is named now."""
+    """Return the key of a setting as it is named now."""
     if name in FORMER_KEYS:
         return FORMER_KEYS[name]
     first, _, rest = name.partition(".")
@@ -85,7 +81,7 @@ def _parse_bool(value: Any) -> bool:
 
 
 def _service(scheme: str) -> Callable[[Any], str]:
-    """The address of a retrieval service as our index URL."""
+    """Return the address of a retrieval service as our index URL."""
 
     def url(value: Any) -> str:
         text = str(value).strip()
@@ -107,7 +103,7 @@ def _convert_checking(value: Any) -> str:
 
 
 def _unless_default(*same: str) -> Callable[[Any], Any]:
-    """A check that drops a value equal to the default."""
+    """Return a check that drops a value equal to the default."""
     return lambda value: None if str(value).strip().lower() in same else value
 
 

@@ -87,7 +87,7 @@ class Settings(BaseModel):
     _given: dict[str, GivenValue] = PrivateAttr({})
 
     def origin(self, key: str) -> Origin:
-        """Where the value of a setting comes from."""
+        """Return where the value of a setting comes from."""
         given = self._given.get(key)
         return given.origin if given else Origin()
 
@@ -97,13 +97,13 @@ class Settings(BaseModel):
         return given.over if given else ()
 
     def part(self, name: str) -> Any:
-        """A section, or a setting that is in none, by its name."""
+        """Return a section, or a setting that is in none, by its name."""
         return getattr(self, name) if hasattr(self, name) else added_sections()[name]()
 
 
 @cache
 def complete_settings() -> type[Settings]:
-    """The settings with the sections that are added."""
+    """Return the settings with the sections that are added."""
     sections: dict[str, Any] = {
         name: (section, section()) for name, section in added_sections().items()
     }

@@ -17,15 +17,15 @@ from ragstone.settings.all import complete_settings
 from ragstone.settings.origin import Origin
 from ragstone.settings.section import Section
 
-MOST_BYTES = 1_000_000
-MOST_DEPTH = 20
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 20
 _MAP = "tag:yaml.org,2002:map"
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})")
 
 
 def from_file(path: Path) -> Iterator[tuple[str, Any, Origin]]:
-    """Every value of the file by its dotted name; raises ConfigError that names the line."""
+    """Yield every value of the file by its dotted name; raises ConfigError that names the line."""
     root = _parse_yaml(path)
     if root is not None:
         yield from _Reader(path).values(root, "", 0)
@@ -33,9 +33,9 @@ def from_file(path: Path) -> Iterator[tuple[str, Any, Origin]]:
 
 def _parse_yaml(path: Path) -> yaml.Node | None:
     try:
-        if path.stat().st_size > MOST_BYTES:
+        if path.stat().st_size > MAX_BYTES:
             raise ConfigError(
-                f"The file {path} has over {MOST_BYTES:,} bytes: that is not settings."
+                f"The file {path} has over {MAX_BYTES:,} bytes: that is not settings."
             )
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -53,7 +53,7 @@ def _parse_yaml(path: Path) -> yaml.Node | None:
 
 @cache
 def _find_mappings() -> frozenset[str]:
-    """Settings whose value is a mapping: what stands below them in the file is theirs."""
+    """Return settings whose value is a mapping: what stands below them in the file is theirs."""
     return frozenset(
         f"{name}.{item}"
         for name, field in complete_settings().model_fields.items()
@@ -90,7 +90,7 @@ class _Reader:
             )
         if node.tag != _MAP:
             raise self._build_error(node, f"{node.tag} is nothing that settings can be")
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise self._build_error(node, "this is nested too deeply")
         seen: set[str] = set()
         for name, value in node.value:
@@ -103,7 +103,7 @@ class _Reader:
             yield name, value
 
     def _mapping(self, node: yaml.MappingNode, key: str, depth: int) -> dict[str, Any]:
-        """A mapping as a value, with mappings inside it; their names may hold dots."""
+        """Return a mapping as a value, with mappings inside it; their names may hold dots."""
         return {
             name.value: self._mapping(value, f"{key}.{name.value}", depth + 1)
             if isinstance(value, yaml.MappingNode)

@@ -77,7 +77,7 @@ class StandbySettings(Section):
         return Path(self.model_path).stem or self.model
 
     @property
-    def configured(self) -> bool:
+    def is_configured(self) -> bool:
         """Whether there is a chat model at all."""
         return bool(self.model or self.base_url)
 
@@ -92,8 +92,7 @@ class LlmSettings(StandbySettings):
         None, ge=512, description="The context window in tokens; by the model's profile."
     )
     profiles: str = Field(
-        "",
-        description="Profiles of models by name, as JSON or a JSON file; see docs/models.md.",
+        "", description="Profiles of models by name, as JSON or a JSON file; see docs/models.md."
     )
     vision: bool | None = Field(
         None, description="Whether the model can look at pictures; by the model's profile."

@@ -19,12 +19,12 @@ DEPTH = {"prompts": 1, "stages": 2}
 
 
 def variable(key: str) -> str:
-    """The environment's name of a setting."""
+    """Return the environment's name of a setting."""
     return "__".join(_key_parts(key)).upper()
 
 
 def nest_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by key as the sections that they are in."""
+    """Return values by key as the sections that they are in."""
     whole: dict[str, Any] = {}
     for key, value in values.items():
         *path, last = _key_parts(key)
@@ -38,8 +38,8 @@ def nest_values(values: Mapping[str, Any]) -> dict[str, Any]:
 def ours(
     given: Iterable[tuple[str, Any, Origin]], known: Callable[[str], bool]
 ) -> dict[str, GivenValue]:
-    """What one source gives, by our keys; names of documents are replaced, with a warning where
-    two mean the same.
+    """Return what one source gives, by our keys; names of documents are replaced, with a warning
+    where two mean the same.
 
     A name that is neither `known` nor a document's is left out. Raises ConfigError for a value that
     a document's name cannot have, and for what `known` refuses.
@@ -97,7 +97,7 @@ def _add_value(found: dict[str, GivenValue], key: str, value: GivenValue) -> Non
 
 
 def readable(value: Any) -> Any:
-    """A text that is a JSON list or object as such."""
+    """Return a text that is a JSON list or object as such."""
     if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
         try:
             return json.loads(value)

@@ -23,7 +23,7 @@ from ragstone.settings.names import readable, variable
 
 OWN = "ragstone_"
 OWN_NAMES = ("ragstone_data", "ragstone_config")
-NEAR = 0.85
+MIN_LIKENESS = 0.85
 """The least share that names have in common to be taken for each other."""
 
 
@@ -38,7 +38,7 @@ class NearMiss:
 
 
 def near_misses(variables: Mapping[str, str | None], keys: list[str]) -> Iterator[NearMiss]:
-    """Those of `variables` that are nearly one of the settings of `keys`."""
+    """Yield those of `variables` that are nearly one of the settings of `keys`."""
     names = {variable(key).lower(): key for key in keys}
     single = {_single(name): name for name in names}
     for written, value in variables.items():
@@ -73,18 +73,19 @@ def _nearest(name: str, names: Mapping[str, str], single: Mapping[str, str]) -> 
 
 
 def _is_refused(name: str) -> bool:
-    """Whether a name ends the start anyway: it is in a section that is Ragstone's alone."""
+    """Tell whether a name ends the start anyway: it is in a section that is Ragstone's alone."""
     section = name.split("__")[0]
     return section in complete_settings().model_fields and not _is_shared(name)
 
 
 def _similar(name: str, names: Mapping[str, str] | tuple[str, ...]) -> str:
-    """The most similar one; with two underscores, both parts must be similar."""
+    """Return the most similar one; with two underscores, both parts must be similar."""
     parts = name.split("__")
-    for near in find_similar(name, names, 3, NEAR):
+    for near in find_similar(name, names, 3, MIN_LIKENESS):
         theirs = near.split("__")
         if len(theirs) == len(parts) and all(
-            similarity(part, other) > NEAR - 0.1 for part, other in zip(parts, theirs, strict=True)
+            similarity(part, other) > MIN_LIKENESS - 0.1
+            for part, other in zip(parts, theirs, strict=True)
         ):
             return near
     return ""
@@ -95,17 +96,17 @@ def _single(name: str) -> str:
 
 
 def _is_shared(name: str) -> bool:
-    """Whether others use the prefix of this setting too: its section ignores their names."""
+    """Tell whether others use the prefix of this setting too: its section ignores their names."""
     kind: Any = complete_settings().model_fields[name.split("__")[0]].annotation
-    return _is_section(kind) and kind.model_config.get("extra") == "ignore"
+    return is_section(kind) and kind.model_config.get("extra") == "ignore"
 
 
-def _is_section(kind: Any) -> bool:
+def is_section(kind: Any) -> bool:
     return inspect.isclass(kind) and issubclass(kind, BaseModel)
 
 
 def _fits(name: str, names: Mapping[str, str], value: str | None) -> bool:
-    """Whether the setting could have this value."""
+    """Tell whether the setting could have this value."""
     given: Any = readable(value)
     key = names.get(name, "")
     if not key:
@@ -120,7 +121,7 @@ def _fits(name: str, names: Mapping[str, str], value: str | None) -> bool:
         return True
     kind: Any = field.annotation
     try:
-        if inside and _is_section(kind):
+        if inside and is_section(kind):
             kind(**{inside: given})
         else:
             TypeAdapter(kind).validate_python(given)

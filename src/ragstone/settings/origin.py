@@ -27,7 +27,7 @@ class GivenValue:
     over: tuple["GivenValue", ...] = ()
 
     def override(self, other: "GivenValue | None") -> "GivenValue":
-        """This value where another one was given too, which counts less."""
+        """Return this value where another one was given too, which counts less."""
         if other is None:
             return self
         beaten = (*other.over, replace(other, over=()), *self.over)

@@ -1,12 +1,21 @@
-"""Reads the settings: from a file, then from the environment, which counts more."""
+"""Reads the settings: from a file, then from the environment, which counts more.
+
+What documents name in parts: the chat model, by provider and model, and the MongoDB of
+conversations, by host and port.
+
+OPENAI_API_KEY alone changes nothing: many machines have one for other programs, and documents must
+not go to OpenAI because of it. It is the key only where LLM_PROVIDER is openai, or OPENAI_MODEL is
+set, or a model that names no other provider and no other server.
+"""
 
 import inspect
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
@@ -18,12 +27,85 @@ from ragstone.language.similar_names import find_similar
 from ragstone.language.templates import check_prompt
 from ragstone.registry import PLUGINS_OFF
 from ragstone.settings.added import ADDED_SECTIONS, aliases_by_name
-from ragstone.settings.aliases import REMOVED, current_key
+from ragstone.settings.aliases import (
+    DB_HOST,
+    DB_PORT,
+    MADE_OF_PARTS,
+    OLLAMA_MODEL,
+    OLLAMA_URL,
+    OPENAI_KEY,
+    OPENAI_MODEL,
+    PROVIDER,
+    REMOVED,
+    current_key,
+)
 from ragstone.settings.all import Settings, complete_settings
 from ragstone.settings.names import nest_values, ours, readable, variable
-from ragstone.settings.near_misses import near_misses
+from ragstone.settings.near_misses import is_section, near_misses
 from ragstone.settings.origin import COMMAND_LINE, GivenValue, Origin
-from ragstone.settings.providers import whole
+
+OPENAI, OLLAMA = "openai", "ollama"
+OLLAMA_HERE = "http://localhost:11434"
+MODEL, URL, KEY = "llm.model", "llm.base_url", "llm.api_key"
+CONVERSATIONS, MONGODB_PORT = "conversation.url", "27017"
+
+
+def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
+    """Return the settings with the parts that documents name put together to `llm.*` and
+    `conversation.url`; what is set as these wins. Raises ConfigError."""
+    parts = {name: given.pop(name) for name in MADE_OF_PARTS if name in given}
+    if host := _text(parts.get(DB_HOST)):
+        _fill_value(given, CONVERSATIONS, replace(parts[DB_HOST], value=_mongodb(host, parts)))
+    named = parts.get(PROVIDER)
+    provider = _text(named).lower() or _infer_provider(given, parts)
+    if provider == OLLAMA:
+        _fill_value(given, MODEL, parts.get(OLLAMA_MODEL))
+        url = parts.get(OLLAMA_URL) or (named and GivenValue(OLLAMA_HERE, named.origin))
+        if url and _text(given.get(MODEL)):
+            _fill_value(given, URL, replace(url, value=_v1(_text(url))))
+    elif provider == OPENAI:
+        _fill_value(given, MODEL, parts.get(OPENAI_MODEL))
+    model = _text(given.get(MODEL))
+    if named and not model:
+        log.warning("%s is %s, but no model is set.", named.origin.where, provider)
+    if model and ":" not in model and provider != OLLAMA and not _text(given.get(URL)) and provider:
+        given[MODEL] = replace(given[MODEL], value=f"{provider}:{model}")
+    elsewhere = _text(given.get(URL)) or model.partition(":")[0] not in (OPENAI, model)
+    if provider == OPENAI or (not provider and model and not elsewhere):
+        _fill_value(given, KEY, parts.get(OPENAI_KEY))
+    return given
+
+
+def _mongodb(host: str, parts: dict[str, GivenValue]) -> str:
+    """The address of the MongoDB of chat-core's document; raises ConfigError for a wrong port."""
+    port = _text(parts.get(DB_PORT)) or MONGODB_PORT
+    if not (port.isdecimal() and 1 <= int(port) <= 65_535):
+        raise ConfigError(f"{parts[DB_PORT].origin.where} is {port!r}, which is not a port.")
+    return f"mongodb://{f'[{host}]' if ':' in host else quote(host, safe='')}:{port}"
+
+
+def _infer_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
+    """Return the provider implied by the name of a model setting, if none is given."""
+    if _text(given.get(MODEL)):
+        return ""
+    if OPENAI_MODEL in parts:
+        return OPENAI
+    return OLLAMA if OLLAMA_MODEL in parts else ""
+
+
+def _fill_value(given: dict[str, GivenValue], key: str, part: GivenValue | None) -> None:
+    if part is not None and not _text(given.get(key)):
+        given[key] = part.override(given.get(key))
+
+
+def _v1(url: str) -> str:
+    url = url.strip().rstrip("/")
+    return url if url.endswith("/v1") else f"{url}/v1"
+
+
+def _text(given: GivenValue | None) -> str:
+    return str(given.value).strip() if given and given.value is not None else ""
+
 
 FILE = ".env"
 
@@ -38,8 +120,8 @@ class Variables:
     place: str = ""
 
     def settings(self, sections: frozenset[str]) -> Iterator[Named]:
-        """Those that may be settings, by their dotted names. An empty one counts as not set: a
-        container passes on what its host has not set."""
+        """Yield those that may be settings, by their dotted names. An empty one counts as not set:
+        a container passes on what its host has not set."""
         for written, value in self.values.items():
             name, origin = written.lower(), Origin("environment", f"{written}{self.place}")
             if value is None or not value.strip():
@@ -59,12 +141,12 @@ class Variables:
 
 
 def environment() -> Variables:
-    """The variables of this process."""
+    """Return the variables of this process."""
     return Variables(os.environ)
 
 
 def dotenv() -> Variables:
-    """Those of the `.env` file of the working directory; raises ConfigError."""
+    """Return those of the `.env` file of the working directory; raises ConfigError."""
     try:
         values = dotenv_values(FILE, encoding="utf-8") if Path(FILE).is_file() else {}
     except (OSError, UnicodeDecodeError) as error:
@@ -141,7 +223,7 @@ def _check_prompts(given: dict[str, GivenValue]) -> None:
 
 
 def _of_file(path: Path) -> dict[str, GivenValue]:
-    """The settings of the file. Raises for a name that is not a setting."""
+    """Return the settings of the file. Raises for a name that is not a setting."""
     from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
 
     values = list(from_file(path))
@@ -154,7 +236,8 @@ def _of_file(path: Path) -> dict[str, GivenValue]:
 
 
 def _check_overrides(overrides: Mapping[str, Any], origin: Origin) -> dict[str, GivenValue]:
-    """Settings that a command or a program gives; every name must be one. Raises UnknownSetting."""
+    """Check settings that a command or a program gives; every name must be one. Raises
+    UnknownSetting."""
     for name in overrides:
         if not _settable(current_key(name)) and name.lower() not in aliases_by_name():
             raise UnknownSetting(name[:80], _similar_name(name))
@@ -167,7 +250,7 @@ def _suggestion(name: str) -> str:
 
 
 def _similar_name(name: str) -> str:
-    """The setting with the most similar name, empty if none is similar."""
+    """Return the setting with the most similar name, empty if none is similar."""
     return next(iter(find_similar(name.lower(), [*_keys(), *aliases_by_name()], 1)), "")
 
 
@@ -185,7 +268,7 @@ def refuse_absent(name: str) -> None:
 
 
 def _is_known(name: str) -> bool:
-    """Whether a name is in a known section, or is a setting; pydantic checks the rest."""
+    """Tell whether a name is in a known section, or is a setting; pydantic checks the rest."""
     refuse_absent(name)
     first, dot, _ = name.partition(".")
     return first in _sections() if dot else name in complete_settings().model_fields
@@ -200,12 +283,12 @@ def _sections() -> Iterable[str]:
     return (
         name
         for name, field in complete_settings().model_fields.items()
-        if name in ("stages", "prompts") or _is_section(field.annotation)
+        if name in ("stages", "prompts") or is_section(field.annotation)
     )
 
 
 def _keys() -> list[str]:
-    """Every setting that has a field."""
+    """Return every setting that has a field."""
     keys = []
     for name, field in complete_settings().model_fields.items():
         kind = field.annotation
@@ -216,12 +299,8 @@ def _keys() -> list[str]:
     return keys
 
 
-def _is_section(kind: Any) -> bool:
-    return inspect.isclass(kind) and issubclass(kind, BaseModel)
-
-
 def _describe_error(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
-    """The first error in one sentence, with its variable or line."""
+    """Return the first error in one sentence, with its variable or line."""
     key = ".".join(str(part) for part in error["loc"])
     one = given.get(key) or next((g for k, g in given.items() if key.startswith(f"{k}.")), None)
     where = one.origin.where if one else ""

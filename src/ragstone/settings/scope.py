@@ -6,7 +6,7 @@ from ragstone.core.errors import InvalidSetting
 from ragstone.settings.profiles import PROFILES
 
 GLOBAL, DIALECT, TENANT, COLLECTION = "global", "dialect:", "tenant:", "collection:"
-LONGEST = 512
+MAX_SCOPE_CHARS = 512
 """Characters of a scope."""
 
 
@@ -19,8 +19,8 @@ class ScopePlace(NamedTuple):
 
 
 def of_collection(tenant: str, collection: str) -> str:
-    """The scope of a collection: by its id where settings are kept, by its name where people are
-    told of it."""
+    """Return the scope of a collection: by its id where settings are kept, by its name where people
+    are told of it."""
     return f"{COLLECTION}{tenant}/{collection}"
 
 
@@ -31,16 +31,16 @@ def chain(tenant: str, collection: str, dialect: str = "") -> tuple[str, ...]:
 
 
 def place(scope: str) -> ScopePlace:
-    """What a scope names; raises InvalidSetting."""
+    """Return what a scope names; raises InvalidSetting."""
     kind, _, rest = scope.partition(":")
     tenant, slash, collection = rest.partition("/")
     if scope == GLOBAL:
         return ScopePlace()
     if kind == "dialect" and rest in PROFILES:
         return ScopePlace(dialect=rest)
-    if kind == "tenant" and rest and len(rest) <= LONGEST:
+    if kind == "tenant" and rest and len(rest) <= MAX_SCOPE_CHARS:
         return ScopePlace(rest)
-    if kind == "collection" and tenant and slash and collection and len(rest) <= LONGEST:
+    if kind == "collection" and tenant and slash and collection and len(rest) <= MAX_SCOPE_CHARS:
         return ScopePlace(tenant, collection)
     raise InvalidSetting(
         f"{scope[:80]!r} is not a scope: write global, dialect:<name> ({', '.join(PROFILES)}), "

@@ -10,7 +10,7 @@ _DURATION = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})\s*")
 
 
 def seconds(value: Any) -> Any:
-    """A text that names a unit as seconds; anything else as it is."""
+    """Return a text that names a unit as seconds; anything else as it is."""
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     return float(match[1]) * _UNITS[match[2]] if match else value
 
@@ -26,7 +26,7 @@ class Section(BaseModel):
 
 
 def split(value: Any) -> Any:
-    """A text with commas as its parts; anything else as it is."""
+    """Return a text with commas as its parts; anything else as it is."""
     if not isinstance(value, str):
         return value
     return tuple(part.strip() for part in value.split(",") if part.strip())

@@ -50,10 +50,7 @@ class ServerSettings(Section):
         "cite, for clients that show no annotations; a request's list_sources overrides it.",
     )
     workers: int = Field(
-        1,
-        ge=1,
-        le=64,
-        description="Processes; one where the data directory holds index or state.",
+        1, ge=1, le=64, description="Processes; one where the data directory holds index or state."
     )
     max_concurrent_queries: int = Field(
         200,

@@ -21,8 +21,7 @@ class IndexSettings(Section):
         "scheme of a package's index.",
     )
     api_key: SecretStr = Field(
-        SecretStr(""),
-        description="The key of that server; of PostgreSQL, the password.",
+        SecretStr(""), description="The key of that server; of PostgreSQL, the password."
     )
     from_url: str = Field(
         "",

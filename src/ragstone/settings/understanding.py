@@ -36,8 +36,7 @@ class ConversationSettings(Section):
         "the database ragstone if it names none or admin; empty for the state store.",
     )
     db_rehydration_enabled: bool = Field(
-        True,
-        description="Whether what was said before this process began is remembered.",
+        True, description="Whether what was said before this process began is remembered."
     )
     max_history_turns: int = Field(
         15,

@@ -69,7 +69,8 @@ else:
     import fcntl
 
     def _hold(handle: int) -> None:
-        """Raises BlockingIOError, or PermissionError on Windows, where another has it."""
+        """Take the lock. Raises BlockingIOError, or PermissionError on Windows, where another has
+        it."""
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 

@@ -148,8 +148,8 @@ class Metrics:
             self._ended[kind].labels(ask.level, finish).inc()
 
     def render(self) -> bytes:
-        """Everything in Prometheus' text format; of all processes of this server, where they have
-        a folder for it."""
+        """Return everything in Prometheus' text format; of all processes of this server, where they
+        have a folder for it."""
         folder = os.environ.get(FOLDER)
         if not folder:
             return generate_latest(self.registry)
@@ -196,7 +196,7 @@ class Metrics:
         return Counter(f"ragstone_{name}", text, labels, registry=self.registry)
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        """A figure of this process; over processes it is the sum of those that live."""
+        """Return a figure of this process; over processes it is the sum of those that live."""
         return Gauge(
             f"ragstone_{name}", text, labels, registry=self.registry, multiprocess_mode="livesum"
         )

@@ -149,9 +149,7 @@ def tracer(settings: TelemetrySettings, name: str) -> tuple[Tracer | None, Any]:
             return int(known, 16) if known else super().generate_trace_id()
 
     provider = TracerProvider(
-        ParentBased(ALWAYS_ON),
-        Resource.create({"service.name": name}),
-        id_generator=Ids(),
+        ParentBased(ALWAYS_ON), Resource.create({"service.name": name}), id_generator=Ids()
     )
     exporter = OTLPSpanExporter(settings.endpoint.rstrip("/") + "/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter))
@@ -159,7 +157,7 @@ def tracer(settings: TelemetrySettings, name: str) -> tuple[Tracer | None, Any]:
 
 
 def _caller() -> Context | None:
-    """The caller's span from the request headers, if there is one."""
+    """Return the caller's span from the request headers, if there is one."""
     names = CURRENT.get()
     if not names.parent:
         return None

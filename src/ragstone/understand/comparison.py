@@ -45,7 +45,7 @@ class Comparison:
 
 
 def comparison(question: str) -> Comparison | None:
-    """What the question compares; None where it compares nothing."""
+    """Return what the question compares; None where it compares nothing."""
     for pattern in (_COMPARED, _VERSUS, _CHOICE, _CHINESE, _SAME_PLACE):
         match = pattern.search(question)
         if match:

@@ -65,7 +65,7 @@ LONG_WORDS = (12, 22, 34)
 """Words beyond each of which a question counts as one harder."""
 
 CJK_LETTERS_A_WORD = 2
-MOST_CLAUSES = 3
+MAX_CLAUSES = 3
 MANY_NAMES = 3
 QUESTION_MARKS = re.compile(r"[?？]+(?=\s|$|[^\s?？])")
 _NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-Þ][\w-]+(?:\s+[A-ZÀ-Þ][\w-]+)*")
@@ -83,7 +83,7 @@ WORTH: Mapping[str, int] = {
 
 
 def analyse(question: str) -> Analysis:
-    """The analysis of a question in any of the languages of the patterns."""
+    """Return the analysis of a question in any of the languages of the patterns."""
     folded = question.casefold()
     found = {kind: bool(_pattern(kind).search(folded)) for kind in WORTH}
     found["temporal"] |= len(set(_YEAR.findall(question))) > 1
@@ -94,7 +94,7 @@ def analyse(question: str) -> Analysis:
         LOW
         + _length(question)
         + sum(WORTH[kind] for kind, there in found.items() if there)
-        + min(MOST_CLAUSES, max(0, clauses - 1))
+        + min(MAX_CLAUSES, max(0, clauses - 1))
         + 2 * several
         + (len(names) >= MANY_NAMES)
     )
@@ -118,7 +118,7 @@ def _length(question: str) -> int:
 
 @cache
 def _pattern(kind: str) -> re.Pattern[str]:
-    """Whole words in languages that part them with spaces, any place in those that do not."""
+    """Match whole words in languages that part them with spaces, any place in those that do not."""
     path = files("ragstone.understand").joinpath("data/complexity.json")
     phrases = json.loads(path.read_text(encoding="utf-8"))[kind]
     spaced = [p for language, some in phrases.items() for p in some if not _CJK.search(p)]

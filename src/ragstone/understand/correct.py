@@ -17,9 +17,8 @@ from ragstone.language.dictionary import english
 from ragstone.language.unicode import find_plain_words
 from ragstone.ports import Adapters, Search, find_collection
 from ragstone.understand.misspelling import one_edit
-from ragstone.understand.question_words import Unknown, unknown_words
+from ragstone.understand.question_words import Unknown, inflections, unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, candidates, correct
-from ragstone.understand.word_forms import inflections
 
 _YEAR = r"((?:19|20)\d\d|\d\d)\b"
 _FISCAL = re.compile(rf"\bFY[-'’]?{_YEAR}", re.IGNORECASE)
@@ -46,7 +45,7 @@ class Period:
 
 
 def find_periods(question: str) -> list[Period]:
-    """The codes of periods in a question."""
+    """Return the codes of periods in a question."""
     found = [
         _period(match, f"fiscal year {_whole_year(match[1])}")
         for match in _FISCAL.finditer(question)
@@ -68,7 +67,7 @@ def _whole_year(year: str) -> str:
 
 
 def spell_out(corrected: Corrected, periods: Sequence[Period]) -> Corrected:
-    """The question with these periods in words."""
+    """Return the question with these periods in words."""
     text = corrected.text
     for period in periods:
         text = re.sub(rf"\b{re.escape(period.written)}\b", period.spelt, text)
@@ -118,7 +117,7 @@ class Correct(Stage):
 
 
 def _unknown_and_candidates(question: str) -> tuple[list[Unknown], set[str]]:
-    """The unknown words, and those of the dictionary that may have been meant."""
+    """Return the unknown words, and those of the dictionary that may have been meant."""
     unknown = unknown_words(question, english())
     return unknown, {found.word for item in unknown for found in candidates(item.word, english())}
 
@@ -128,7 +127,7 @@ def _correct(question: str, unknown: Sequence[Unknown], corpus: Corpus | None) -
 
 
 async def _corpus(ask: Ask, typed: set[str], meant: set[str], adapters: Adapters) -> Corpus | None:
-    """What the caller can find of the unknown words and of those that may have been meant.
+    """Return what the caller can find of the unknown words and of those that may have been meant.
 
     None if that is nothing: then only the dictionary speaks. Nothing here may depend on words that
     the caller cannot find, so every word of the vocabulary is looked up, not the best of them.

@@ -61,7 +61,7 @@ SAME_LEAD = 0.15
 OTHER_LENGTH = 0.1
 """Taken from that of two phrases of another number of words."""
 
-NEAR = 0.2
+MIN_LIKENESS = 0.2
 """The likeness, 0 for unrelated ones, from which a phrase takes the place of another."""
 
 _WHETHER = (
@@ -148,7 +148,7 @@ async def standalone(question: str, before: Sequence[Exchange], embedder: Embedd
 
 
 def is_dependent(question: str, language: str) -> bool:
-    """Whether a question points back or is only a part of one."""
+    """Tell whether a question points back or is only a part of one."""
     said = question.casefold().strip("¿¡ ?？!。.")
     if language in UNSPACED:
         ends = said.endswith(_words(language, "endings"))
@@ -161,7 +161,7 @@ def is_dependent(question: str, language: str) -> bool:
 
 
 def is_pointing(said: str, language: str) -> bool:
-    """Whether a text has a word that stands for something named before."""
+    """Tell whether a text has a word that stands for something named before."""
     pronouns = _words(language, "pronouns")
     if language in UNSPACED:
         return any(word in said for word in pronouns)
@@ -176,7 +176,7 @@ def _words(language: str, kind: str) -> tuple[str, ...]:
 
 
 def _strip_opening(question: str, language: str) -> str:
-    """The question without how a follow-up begins: "And", "What about"."""
+    """Return the question without how a follow-up begins: "And", "What about"."""
     openings = (*_words(language, "openings"), *_words(language, "about"))
     gap = "" if language in UNSPACED else " "
     said = question.casefold()
@@ -228,7 +228,7 @@ async def fill_frame(question: str, before: str, language: str, embedder: Embedd
         for score, like in zip(likeness, likes, strict=True)
     ]
     best = likes[scores.index(max(scores))]
-    if max(scores) < NEAR:
+    if max(scores) < MIN_LIKENESS:
         return ""
     return before[: best.start] + part.text + before[best.start + len(best.text) :]
 
@@ -266,8 +266,8 @@ def _read_part(question: str, language: str) -> _Phrase | None:
 
 
 def _find_likes(part: _Phrase, before: str, language: str) -> list[_Phrase]:
-    """The phrases of a question that a part may take the place of: about as long, with the words
-    that both have, and with a number for a number."""
+    """Return the phrases of a question that a part may take the place of: about as long, with the
+    words that both have, and with a number for a number."""
     words = _find_words(before, language)
     known = {word.group().casefold() for word in words}
     shared = known & {word.group().casefold() for word in _find_words(part.text, language)}

@@ -23,7 +23,7 @@ CLASSES = ("question", *SMALL_TALK_KINDS)
 
 LANGUAGES = ("en", "")
 
-MOST_CHARS = 1000
+MAX_CHARS = 1000
 """The embedder reads about as much."""
 
 _DIGIT = re.compile(r"\d")
@@ -45,7 +45,7 @@ class IntentClassifier:
         return language in LANGUAGES
 
     async def likeness(self, text: str) -> Likeness:
-        text = text[:MOST_CHARS]
+        text = text[:MAX_CHARS]
         self._load()
         vector = (await self._embedder.embed_question(text)).vector
         marks = signs(text)
@@ -69,11 +69,11 @@ class IntentClassifier:
             self._small_talk = data["small_talk"].astype(np.float32)
 
     async def aclose(self) -> None:
-        """Nothing to close: the embedder is somebody else's."""
+        """Close nothing: the embedder is somebody else's."""
 
 
 def signs(text: str) -> Vectors:
-    """What tells small talk and a vector does not: whether it says you or I or a number, its
+    """Return what tells small talk and a vector does not: whether it says you or I or a number, its
     length (a share of 20 words), whether it is very short."""
     words = len(text.split())
     return np.array(

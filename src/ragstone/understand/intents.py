@@ -45,7 +45,7 @@ _HINTS: dict[IntentName, Hints] = {
 
 
 def intent_hints(intent: Intent | None) -> Hints:
-    """The hints for a question of this intent; the plain ones where it is unknown."""
+    """Return the hints for a question of this intent; the plain ones where it is unknown."""
     return _HINTS.get(intent.name, _PLAIN) if intent else _PLAIN
 
 

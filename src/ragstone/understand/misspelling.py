@@ -59,7 +59,7 @@ def costs(typed: str, meant: WordMatrix) -> Costs:
 
 
 def _deletion_costs(columns: WordMatrix) -> Costs:
-    """The cost of leaving out each letter of the intended words."""
+    """Return the cost of leaving out each letter of the intended words."""
     vowels = np.frombuffer(_VOWELS.encode(), np.uint8)
     cost = np.where(np.isin(columns, vowels), _MISSING_VOWEL, _MISSING).astype(np.float32)
     cost[columns == ord("h")] = _MISSING_H
@@ -69,7 +69,7 @@ def _deletion_costs(columns: WordMatrix) -> Costs:
 
 
 def _insertion_cost(letters: list[int], place: int) -> float:
-    """The cost of the extra letter at `place`."""
+    """Return the cost of the extra letter at `place`."""
     letter = chr(letters[place])
     if place and letters[place - 1] == letters[place]:
         return _EXTRA_DOUBLE
@@ -80,7 +80,7 @@ def _insertion_cost(letters: list[int], place: int) -> float:
 
 
 def one_edit(word: str) -> frozenset[str]:
-    """Every word of the letters a to z that is one edit away."""
+    """Return every word of the letters a to z that is one edit away."""
     halves = [(word[:cut], word[cut:]) for cut in range(len(word) + 1)]
     shorter = [a + b[1:] for a, b in halves if b]
     swapped = [a + b[1] + b[0] + b[2:] for a, b in halves if len(b) > 1]
@@ -91,7 +91,7 @@ def one_edit(word: str) -> frozenset[str]:
 
 @cache
 def _substitutions() -> Costs:
-    """(256, 256): typing the one for the other."""
+    """Return the cost (256, 256) of typing the one for the other."""
     cost = np.full((256, 256), _SUBSTITUTION, np.float32)
     places = {
         letter: (row, column + _SHIFT * row)

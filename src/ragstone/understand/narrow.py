@@ -9,11 +9,11 @@ from ragstone.core.filters import METADATA, And, AnyOf, Filter, Scalar, is_withi
 from ragstone.core.metadata import parse_value
 from ragstone.core.turn import Principal, Turn
 from ragstone.engine.stage import Step
-from ragstone.ports import Adapters, ValueCount, find_collection
+from ragstone.ports import Adapters, find_collection
 
 Sign = Literal["", ">", ">=", "<", "<="]
 
-MOST_TERMS = 20
+MAX_TERMS = 20
 """Terms of one question; further ones stay words."""
 
 _TERM = re.compile(
@@ -38,7 +38,7 @@ class MetadataTerm:
 
 
 def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
-    """The terms of a question whose keys are `known`, with the key's own spelling.
+    """Return the terms of a question whose keys are `known`, with the key's own spelling.
 
     A key is compared without case. "Note: text" and "http://x" are none unless documents have such
     a key, and nothing is one without a value right behind the colon.
@@ -47,7 +47,7 @@ def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
     found: list[MetadataTerm] = []
     for match in _TERM.finditer(question):
         key = spelt.get(match["key"].casefold())
-        if key is None or len(found) == MOST_TERMS:
+        if key is None or len(found) == MAX_TERMS:
             continue
         quoted = match["quoted"]
         plain = match["plain"] or ""
@@ -63,7 +63,7 @@ def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
 
 
 def remove_terms(question: str, found: Sequence[MetadataTerm]) -> str:
-    """The question without its terms; their values where nothing else is left of it."""
+    """Return the question without its terms; their values where nothing else is left of it."""
     if not found:
         return question
     left, at = list[str](), 0
@@ -76,8 +76,8 @@ def remove_terms(question: str, found: Sequence[MetadataTerm]) -> str:
 
 
 def build_filter(found: Sequence[MetadataTerm], values: Mapping[str, Collection[Scalar]]) -> Filter:
-    """The filter of all terms: of one key any of the values that are named, within all bounds that
-    are given; of every key. What no document has is met by none."""
+    """Return the filter of all terms: of one key any of the values that are named, within all
+    bounds that are given; of every key. What no document has is met by none."""
     parts = []
     for key in dict.fromkeys(term.key for term in found):
         mine = [term for term in found if term.key == key]
@@ -94,14 +94,14 @@ def build_filter(found: Sequence[MetadataTerm], values: Mapping[str, Collection[
 
 
 def _names(text: str, value: Scalar) -> bool:
-    """Whether a term means a value: the same number or truth value; of a text some words in order,
-    without case, or the beginning of a date."""
+    """Tell whether a term means a value: the same number or truth value; of a text some words in
+    order, without case, or the beginning of a date."""
     if isinstance(value, bool):
         return text.casefold() == ("true" if value else "false")
     if isinstance(value, int | float):
         spelt = parse_value(text)
         return isinstance(spelt, int | float) and not isinstance(spelt, bool) and spelt == value
-    if _is_date(value) and value.startswith(text):
+    if re.match(r"\d{4}-\d{2}", value) and value.startswith(text):
         return True
     wanted, held = _WORD.findall(text.casefold()), _WORD.findall(value.casefold())
     if not wanted:
@@ -110,8 +110,8 @@ def _names(text: str, value: Scalar) -> bool:
 
 
 def _compares(term: MetadataTerm, value: Scalar) -> bool:
-    """Whether a value lies where the term's sign says: numbers with numbers, texts with texts, of
-    which dates may be cut short."""
+    """Tell whether a value lies where the term's sign says: numbers with numbers, texts with texts,
+    of which dates may be cut short."""
     bound: Scalar = term.text if isinstance(value, str) else parse_value(term.text)
     if isinstance(bound, bool):
         return False
@@ -126,10 +126,6 @@ def _compares(term: MetadataTerm, value: Scalar) -> bool:
             return not is_within_bounds(value, None, bound)
         case _:
             return not is_within_bounds(value, bound, None)
-
-
-def _is_date(text: str) -> bool:
-    return re.match(r"\d{4}-\d{2}", text) is not None
 
 
 def _sign(sign: str) -> Sign:
@@ -161,7 +157,11 @@ async def narrow(turn: Turn, adapters: Adapters) -> Step:
     if not found:
         return Step(turn, "skipped", "no term with a key that documents have")
     counted = await adapters.catalog.metadata_values(*place, {term.key for term in found})
-    where = build_filter(found, _values(counted, whose))
+    values = {
+        key: [item.value for item in some if _may(whose, item.allowed)]
+        for key, some in counted.items()
+    }
+    where = build_filter(found, values)
     ask = replace(turn.ask, where=And((turn.ask.where, where)) if turn.ask.where else where)
     narrowed = replace(
         turn,
@@ -175,12 +175,3 @@ async def narrow(turn: Turn, adapters: Adapters) -> Step:
 
 def _may(whose: Principal, allowed: Sequence[str]) -> bool:
     return not set(whose.names).isdisjoint(allowed)
-
-
-def _values(
-    counted: Mapping[str, Sequence[ValueCount]], whose: Principal
-) -> dict[str, list[Scalar]]:
-    return {
-        key: [item.value for item in some if _may(whose, item.allowed)]
-        for key, some in counted.items()
-    }

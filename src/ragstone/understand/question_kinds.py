@@ -18,7 +18,7 @@ LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "zh", "ko")
 SURE, LIKELY = 0.9, 0.8
 """Confidence in a pattern; the lower one is for a question word, which leaves more open."""
 
-MOST_CHARS = 400
+MAX_CHARS = 400
 """Characters that the patterns read: half from the beginning, half from the end of a long text."""
 
 _OPEN = frozenset({"factual"})
@@ -29,7 +29,7 @@ _END = re.compile(r"[\s.,!?;:…。，！？；：]+$")
 
 
 def by_rules(question: str, language: str, *, continues: bool = False) -> Intent | None:
-    """The intent that a pattern says, None if none does.
+    """Return the intent that a pattern says, None if none does.
 
     `language` is an ISO 639-1 code, "" if unknown: then every language's patterns are tried.
     `continues` says that the question stands in a conversation, so that it may lean on it.
@@ -47,7 +47,7 @@ def by_rules(question: str, language: str, *, continues: bool = False) -> Intent
 
 
 def _first(language: str, plain: str, continues: bool) -> IntentName | None:
-    """The first intent with a pattern that fits."""
+    """Return the first intent with a pattern that fits."""
     for name, pattern in _patterns(language).items():
         if (continues or name != "follow_up") and pattern.search(plain):
             return name
@@ -55,9 +55,9 @@ def _first(language: str, plain: str, continues: bool) -> IntentName | None:
 
 
 def fold_question(question: str) -> str:
-    """Casefolded, with single spaces, without quotation marks and what ends the sentence."""
-    if len(question) > MOST_CHARS:
-        question = f"{question[: MOST_CHARS // 2]} {question[-MOST_CHARS // 2 :]}"
+    """Casefold, with single spaces, without quotation marks and what ends the sentence."""
+    if len(question) > MAX_CHARS:
+        question = f"{question[: MAX_CHARS // 2]} {question[-MAX_CHARS // 2 :]}"
     plain = " ".join(_MARKS.sub(" ", question.casefold()).split())
     return _END.sub("", _ENDLESS.sub(r"\1", plain.replace("’", "'")))
 

@@ -1,7 +1,9 @@
-"""Which words of a question may be spelt wrong at all: no identifiers, quotations or code."""
+"""Which words of a question may be spelt wrong, and which are made of known words."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from ragstone.language.dictionary import MAX_LETTERS, Dictionary
 from ragstone.language.language import detect
@@ -27,10 +29,10 @@ _SHARE, _ENGLISH_SHARE = 0.5, 1 / 3
 """The share of known words from which a question may be English; the smaller one where the detector
 takes it for English too."""
 
-LEAST = 3
+MIN_WORD_LETTERS = 3
 """Letters of the shortest word that is looked at."""
 
-MOST = 12
+MAX_UNKNOWN_WORDS = 12
 """A question with more unknown words is not misspelt English."""
 
 
@@ -47,8 +49,8 @@ class Unknown:
 
 
 def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
-    """The words that no dictionary holds, in order; none if the question is not in English or has
-    too many of them."""
+    """Return the words that no dictionary holds, in order; none if the question is not in English
+    or has too many of them."""
     text = _KEPT.sub(lambda kept: " " * len(kept.group()), question)
     shouted = text.isupper()
     found: list[Unknown] = []
@@ -58,21 +60,19 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
         word = written.lower()
         if len(word) < 2 or dictionary.log_frequency(word):
             others += 1
-        elif LEAST <= len(word) <= MAX_LETTERS and (shouted or _is_lower_case(written)):
+        elif MIN_WORD_LETTERS <= len(word) <= MAX_LETTERS and (shouted or written[1:].islower()):
             first = not text[: match.start()].strip()
             name = written[0].isupper() and not shouted and not first
             end = match.start() + len(written)
             found.append(Unknown(match.start(), end, word, name, first and written[0].isupper()))
-    return found if 0 < len(found) <= MOST and _english(text, others, len(found)) else []
-
-
-def _is_lower_case(written: str) -> bool:
-    """Whether a word is in small letters but for the first one."""
-    return written[1:].islower()
+    return (
+        found if 0 < len(found) <= MAX_UNKNOWN_WORDS and _english(text, others, len(found)) else []
+    )
 
 
 def _english(text: str, known: int, unknown: int) -> bool:
-    """Short and misspelt texts mislead the detector, so frequent small words may outvote it."""
+    """Tell whether it is English. Short and misspelt texts mislead the detector, so frequent words
+    count."""
     share = known / (known + unknown)
     if share < _ENGLISH_SHARE:
         return False
@@ -83,3 +83,50 @@ def _english(text: str, known: int, unknown: int) -> bool:
         return True
     small = sum(word in _ENGLISH for word in re.findall(r"[a-z]+", text.lower()))
     return small >= 2
+
+
+Known = Callable[[str], bool]
+Form = Literal["", "prefixed", "compound"]
+
+_LISTED = (
+    "un re non anti pre post over under sub super inter intra trans micro macro neuro hyper hypo "
+    "multi poly mono auto bio cyto immuno counter cardio photo thermo electro hydro geo psycho "
+    "socio extra ultra semi mega meta para peri endo exo epi onco osteo hepato nephro myo lipo "
+    "glyco phospho pro tri tetra di bi co de dis mis out"
+)
+_PREFIXES = tuple(_LISTED.split())
+_ENDINGS = ("s", "es", "d", "ed", "ing", "al", "ic", "ly")
+_VERBAL = ("e", "es", "ed", "ing", "ion", "ions", "or", "ors")
+"""What a verb may end in, itself and as a noun: none of these is a usual slip for another."""
+
+_STEM = 5
+_MIN_PART_LETTERS = 4
+"""Letters that a part must have: shorter ones are found in most misspelt words."""
+
+
+def form(word: str, known: Known) -> Form:
+    """`microerythrocyte` is a prefix and a known word, `lacemaker` two known words."""
+    for prefix in _PREFIXES:
+        rest = word.removeprefix(prefix)
+        if rest != word and len(rest) >= _MIN_PART_LETTERS and known(rest):
+            return "prefixed"
+    for cut in range(_MIN_PART_LETTERS, len(word) - _MIN_PART_LETTERS + 1):
+        if known(word[:cut]) and known(word[cut:]):
+            return "compound"
+    return ""
+
+
+def inflections(word: str) -> frozenset[str]:
+    """Return the words that differ from `word` by an ending only: `cytokine` and `cytokines`."""
+    longer = {word + ending for ending in _ENDINGS}
+    return frozenset(longer | {word[: -len(end)] for end in _ENDINGS if word.endswith(end)})
+
+
+def differ_by_inflection(one: str, other: str) -> bool:
+    """Tell whether the two differ by an ending only, `dilating` and `dilation` too."""
+    return other in inflections(one) or bool(_stems(one) & _stems(other))
+
+
+def _stems(word: str) -> set[str]:
+    stems = {word[: -len(ending)] for ending in _VERBAL if word.endswith(ending)}
+    return {stem for stem in stems if len(stem) >= _STEM}

@@ -27,13 +27,13 @@ LINE_TOKENS = 200
 PASSAGE_TOKENS = 300
 """Most tokens of an answer."""
 
-LONGEST = 400
+MAX_QUERY_CHARS = 400
 """Characters of a query; a longer line is not a query."""
 
 SHORTEST_PASSAGE = 20
 LONGEST_PASSAGE = 2000
-MOST_PARTS = 4
-MOST_TERMS = 12
+MAX_PARTS = 4
+MAX_TERMS = 12
 
 
 async def alternatives(
@@ -47,8 +47,8 @@ async def alternatives(
 async def imagine_passage(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """A passage that could answer (Gao et al., "Precise Zero-Shot Dense Retrieval without Relevance
-    Labels", 2022); raises ModelUnavailable."""
+    """Return a passage that could answer (Gao et al., "Precise Zero-Shot Dense Retrieval without
+    Relevance Labels", 2022); raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), PASSAGE_TOKENS, temperature)
     text = " ".join(said.text.split())[:LONGEST_PASSAGE]
     return [text] if len(text) >= SHORTEST_PASSAGE else [], said.usage
@@ -57,7 +57,7 @@ async def imagine_passage(
 async def broader(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """A question about the background (Zheng et al., "Take a Step Back", 2023); raises
+    """Return a question about the background (Zheng et al., "Take a Step Back", 2023); raises
     ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     return _usable(parse_lines(said.text), question)[:1], said.usage
@@ -66,26 +66,26 @@ async def broader(
 async def parts(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """2 to 4 simpler questions; raises ModelUnavailable."""
+    """Ask for 2 to 4 simpler questions; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     found = parse_list(said.text, "queries") or [
         line for line in parse_lines(said.text) if line[-1] in "?？"
     ]
-    usable = _usable(found, question)[:MOST_PARTS]
+    usable = _usable(found, question)[:MAX_PARTS]
     return usable if len(usable) > 1 else [], said.usage
 
 
 async def terms(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
-    """Key terms with synonyms, as one query; raises ModelUnavailable."""
+    """Ask for key terms with synonyms, as one query; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     found = [
         item.strip() for line in parse_lines(said.text) for item in re.split(r"[,;，、]", line)
     ]
     short = [item for item in dict.fromkeys(found) if item and len(item.split()) <= 5]
-    query = " ".join(short[:MOST_TERMS])
-    return ([query[:LONGEST]] if query else []), said.usage
+    query = " ".join(short[:MAX_TERMS])
+    return ([query[:MAX_QUERY_CHARS]] if query else []), said.usage
 
 
 def _question_block(question: str) -> str:
@@ -93,12 +93,12 @@ def _question_block(question: str) -> str:
 
 
 def _usable(found: Sequence[str], question: str) -> list[str]:
-    """Queries that are short enough and are not the question again."""
+    """Return queries that are short enough and are not the question again."""
     same = question.casefold().strip(" ?？.")
     return [
         text
         for text in found
-        if 1 < len(text) <= LONGEST
+        if 1 < len(text) <= MAX_QUERY_CHARS
         and text.casefold().strip(" ?？.") != same
         and text[0] not in "{[<"
     ]
@@ -215,7 +215,7 @@ class Rewrite(Stage):
         return Step(turn, said, "; ".join([*found.queries, *found.imagined]) + found.reason)
 
     def _methods(self, turn: Turn, has_model: bool) -> tuple[Rewriting, ...]:
-        """The ways in which the question is rewritten, at once."""
+        """Return the ways in which the question is rewritten, at once."""
         asked, question = turn.plan.rewrite, turn.question
         if asked == "combined" and has_model:
             return COMBINED
@@ -232,7 +232,7 @@ class Rewrite(Stage):
         return tuple(dict.fromkeys(methods))
 
     def _fits_length(self, turn: Turn) -> bool:
-        """Whether the question is long enough for an imagined passage; where a preference is
+        """Tell whether the question is long enough for an imagined passage; where a preference is
         named, complexity decides as well."""
         easy = turn.analysis is None or turn.analysis.complexity < DEMANDING
         wanted = turn.ask.prefer is None or not easy
@@ -260,8 +260,8 @@ class Rewrite(Stage):
 
 
 def choose_rewriting(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
-    """The method that `auto` means: none unless the level or the strategy is `eager`; then other
-    words where there is a chat model, else the parts of a compound question."""
+    """Return the method that `auto` means: none unless the level or the strategy is `eager`; then
+    other words where there is a chat model, else the parts of a compound question."""
     if asked != "auto":
         return asked
     if not eager:
@@ -272,12 +272,12 @@ def choose_rewriting(asked: Rewriting, eager: bool, question: str, has_model: bo
 
 
 def vague(question: str) -> bool:
-    """Whether a question is short or abstract, so that it shares few words with its answer."""
+    """Tell whether a question is short or abstract, so that it shares few words with its answer."""
     return len(set(content_words(question))) < SHORT or _ABSTRACT.match(question) is not None
 
 
 def by_rules(method: Rewriting, question: str, failure: str) -> Added:
-    """What needs no chat model: the parts of a compound question, and its key words."""
+    """Return what needs no chat model: the parts of a compound question, and its key words."""
     if method == "decompose":
         found: Sequence[str] = subquestions(question)
         reason = "" if found else "it is one question"

@@ -1,6 +1,10 @@
 """Decides how the question will be answered."""
 
+import json
+import re
 from dataclasses import fields, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -19,11 +23,12 @@ from ragstone.core.turn import (
     Turn,
 )
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.words import STOPWORDS
 from ragstone.ports import Adapters
 from ragstone.understand.complexity import analyse_question
 from ragstone.understand.document_questions import find_document_list
 from ragstone.understand.intents import intent_hints
-from ragstone.understand.summaries import find_wanted_document, wants_everything
+from ragstone.understand.question_kinds import fold_question
 
 SIMPLE = 3
 """Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds
@@ -122,7 +127,7 @@ class Route(Stage):
         )
 
     def _plan_documents(self, plan: Plan, turn: Turn) -> Plan:
-        """The plan that sums up or lists documents, where the question asks for that."""
+        """Return the plan that sums up or lists documents, where the question asks for that."""
         name = find_wanted_document(turn.question, turn.intent)
         whole = self.sums_up_all or (name == "" and wants_everything(turn.question))
         listed = find_document_list(turn.question)
@@ -130,7 +135,7 @@ class Route(Stage):
         return replace(plan, sums_up=name, sums_up_all=whole, lists_documents=about)
 
     def _base_plan(self, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
-        """The plan for a question, before what the request wants in detail."""
+        """Return the plan for a question, before what the request wants in detail."""
         level = replace(self.plan, reranked=self.reranked or self.plan.reranked)
         if ask.strategy:
             plan = with_strategy(ask.strategy, level)
@@ -177,8 +182,8 @@ def _in_every_way(plan: Plan) -> Plan:
 
 
 def _queries(turn: Turn) -> tuple[str, ...]:
-    """The question, how it was spelt if that was corrected, and what the conversation adds: the
-    correction may be wrong. Of a message that asks several, the questions."""
+    """Return the question, how it was spelt if that was corrected, and what the conversation adds:
+    the correction may be wrong. Of a message that asks several, the questions."""
     if turn.subqueries:
         return turn.queries
     as_spelt = (turn.original,) if turn.original else ()
@@ -186,7 +191,7 @@ def _queries(turn: Turn) -> tuple[str, ...]:
 
 
 def _with_hints(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
-    """The plan with what questions of this kind need: more passages, and different ones."""
+    """Return the plan with what questions of this kind need: more passages, and different ones."""
     if ask.strategy or ask.prefer == "speed":
         return plan
     hints = intent_hints(intent)
@@ -195,7 +200,7 @@ def _with_hints(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
 
 
 def _fast_plan(level: Plan, analysis: Analysis) -> Decided:
-    """Meaning alone for a plain fact; no second comparison unless the question demands it."""
+    """Search by meaning alone for a plain fact; compare again only if the question demands it."""
     if analysis.complexity <= SIMPLE:
         plan = with_strategy("dense", level)
         return replace(plan, top_k=min(plan.top_k, FAST_TOP_K)), "speed, a plain fact"
@@ -221,7 +226,7 @@ def _has_intent(intent: Intent | None, *names: IntentName) -> bool:
 
 
 def with_strategy(strategy: Strategy, plan: Plan) -> Plan:
-    """The plan with the strategy and what that needs."""
+    """Return the plan with the strategy and what that needs."""
     plan = replace(plan, strategy=strategy)
     if strategy in PLAIN:
         plan = replace(plan, rerank=False, feedback=False)
@@ -247,7 +252,81 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
 
 
 def _requested_options(wanted: SearchOptions) -> dict[str, Any]:
-    """What the request asks for, by the plan's names."""
+    """Return what the request asks for, by the plan's names."""
     names = SearchOptions.__dataclass_fields__
     values = {name: getattr(wanted, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_FILE_NAME = re.compile(r"\S+\.[a-z]\w{1,4}\b", re.IGNORECASE)
+_CLITIC = re.compile(r"^(?:[dl]|qu|s)['’]", re.IGNORECASE)
+
+
+def find_wanted_document(question: str, intent: Intent | None) -> str | None:
+    """Return the words by which the question names what it wants summed up; empty if it says no
+    more than "this document"; None if it wants nothing summed up."""
+    plain = fold_question(question)
+    summary = intent is not None and intent.name == "summary"
+    rest = _FILE_NAME.sub(" ", question)
+    asks = any(pattern.search(plain) for pattern in _asks()) or (
+        # "What is in minutes.docx?" asks for nothing else of the file.
+        rest != question and not _remove_frame(rest)
+    )
+    if not asks and (not summary or _others().search(plain)):
+        return None
+    return " ".join(word for word in _remove_frame(question) if word.casefold() not in _every())
+
+
+def wants_everything(question: str) -> bool:
+    """Tell whether a question that wants a summary wants it of all documents."""
+    joined = any(word in question for word in _data()["every_joined"])
+    return joined or any(word.casefold() in _every() for word in _remove_frame(question))
+
+
+def _remove_frame(question: str) -> list[str]:
+    """Return the words of the question that are not part of the usual ways to ask for a summary."""
+    rest = _unspaced_pattern().sub(" ", question)
+    found = (_CLITIC.sub("", match.group()) for match in _WORD.finditer(rest))
+    return [
+        word
+        for word in found
+        if word.casefold() in _every()
+        or (word.casefold() not in _frame() and word.casefold() not in STOPWORDS)
+    ]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    path = files("ragstone.understand").joinpath("data/summaries.json")
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data
+
+
+@cache
+def _asks() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile("|".join(parts)) for parts in _data()["asks"].values())
+
+
+@cache
+def _others() -> re.Pattern[str]:
+    """Tell how questions begin that only speak of summaries: "How do I write a summary?"."""
+    return re.compile("|".join(_data()["others"]))
+
+
+@cache
+def _frame() -> frozenset[str]:
+    return frozenset(word for words in _data()["frame"].values() for word in words.split())
+
+
+@cache
+def _every() -> frozenset[str]:
+    """Tell how languages say that all of something is meant."""
+    return frozenset(word for words in _data()["every"].values() for word in words.split())
+
+
+@cache
+def _unspaced_pattern() -> re.Pattern[str]:
+    """Return words of scripts that part none."""
+    words = sorted((*_data()["joined"], *_data()["every_joined"]), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)))

@@ -19,7 +19,7 @@ from ragstone.core.intent import SMALL_TALK_KINDS, SmallTalkKind
 FALLBACK = "en"
 """The language of replies where there are none in the question's."""
 
-MOST_CHARS = 100
+MAX_CHARS = 100
 """Longer utterances are more than small talk."""
 
 _PREFERRED = ("en", "de", "es", "fr", "zh", "ja", "ko", "ru")
@@ -71,8 +71,8 @@ class _Reading:
 
 
 def match_small_talk(text: str) -> SmallTalk | None:
-    """What small talk the whole of `text` is, None if it is anything else."""
-    if len(text) > MOST_CHARS:
+    """Return what small talk the whole of `text` is, None if it is anything else."""
+    if len(text) > MAX_CHARS:
         return None
     plain = _normalize(text)
     return _parse(plain) if plain else None
@@ -84,7 +84,7 @@ def without_opening(text: str) -> str:
     Only whole clauses are left out; "" if nothing else is there.
     """
     start = 0
-    for mark in _CLAUSE.finditer(text[: 4 * MOST_CHARS]):
+    for mark in _CLAUSE.finditer(text[: 4 * MAX_CHARS]):
         if match_small_talk(text[start : mark.start()]) is None:
             return text[start:]
         start = mark.end()
@@ -95,30 +95,30 @@ def without_opening(text: str) -> str:
 
 
 def possible(text: str) -> bool:
-    """Whether an English text may be small talk in words that no rule knows: it is short, and says
-    you, I or something sociable.
+    """Tell whether an English text may be small talk in words that no rule knows: it is short, and
+    says you, I or something sociable.
 
     2% of the small talk in CLINC150 (train) is lost by this; 2% of the questions in SQuAD 2.0
     pass.
     """
     social = YOU.search(text) or ME.search(text) or _SOCIAL.search(text)
-    return len(text) <= MOST_CHARS and social is not None
+    return len(text) <= MAX_CHARS and social is not None
 
 
 def reply(kind: SmallTalkKind, language: str) -> str:
-    """The reply to small talk of this kind, in `language` if there is one."""
+    """Return the reply to small talk of this kind, in `language` if there is one."""
     replies = _phrases().replies
     return replies.get(language, replies[FALLBACK])[kind]
 
 
 def _normalize(text: str) -> str:
-    """Casefolded, without marks, signs and pictures."""
+    """Casefold, without marks, signs and pictures."""
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
     return " ".join(_NO_WORD.sub(" ", folded).split())
 
 
 def _parse(plain: str) -> SmallTalk | None:
-    """Phrases that fill `plain` from end to end.
+    """Return phrases that fill `plain` from end to end.
 
     Every place that phrases can reach is visited once: the time is bounded however the phrases
     overlap.
@@ -141,7 +141,7 @@ def _parse(plain: str) -> SmallTalk | None:
 
 
 def _match_phrases(phrases: _Phrases, plain: str, start: int) -> Iterator[str]:
-    """The phrases that stand at `start` as whole words, longest first."""
+    """Yield the phrases that stand at `start` as whole words, longest first."""
     for phrase in phrases.by_first.get(plain[start], ()):
         end = start + len(phrase)
         if plain.startswith(phrase, start) and _ends_word(plain, end):

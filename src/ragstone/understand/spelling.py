@@ -15,8 +15,7 @@ import numpy as np
 from ragstone.language.dictionary import Dictionary, word_matrix
 from ragstone.language.similar_names import similarity
 from ragstone.understand.misspelling import costs
-from ragstone.understand.question_words import Unknown
-from ragstone.understand.word_forms import differ_by_inflection, form
+from ragstone.understand.question_words import Unknown, differ_by_inflection, form
 
 SHARED_WORDS = 0.5
 SIMILARITY = 0.6
@@ -54,10 +53,10 @@ SEEN, UNSEEN = 1.5, -0.5
 WELL_KNOWN = 5.5
 """The frequency from which a word may be a part of others."""
 
-MOST = 12
+MAX_CANDIDATES = 12
 """Candidates of the dictionary that are looked up in the collection."""
 
-MOST_STRANGE = 3
+MAX_STRANGE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class SpellingCandidate:
 def candidates(
     word: str, dictionary: Dictionary, corpus: Corpus | None = None
 ) -> list[SpellingCandidate]:
-    """Words that may have been meant, best first."""
+    """Return words that may have been meant, best first."""
     found = list(_likeliest_words(word, dictionary))
     if corpus is not None:
         listed = {item.word for item in found}
@@ -108,17 +107,17 @@ def candidates(
 
 @lru_cache(maxsize=1024)
 def _likeliest_words(word: str, dictionary: Dictionary) -> tuple[SpellingCandidate, ...]:
-    """The likeliest words of the dictionary."""
+    """Return the likeliest words of the dictionary."""
     words, letters, frequency = dictionary.candidates(word)
     cost = costs(word, letters)
-    order = np.argsort(COST * cost - frequency, kind="stable")[:MOST]
+    order = np.argsort(COST * cost - frequency, kind="stable")[:MAX_CANDIDATES]
     return tuple(SpellingCandidate(words[i], float(frequency[i]), float(cost[i])) for i in order)
 
 
 def correct(
     question: str, unknown: Sequence[Unknown], dictionary: Dictionary, corpus: Corpus | None = None
 ) -> Corrected:
-    """The question with `unknown` words corrected where that is the likelier reading.
+    """Return the question with `unknown` words corrected where that is the likelier reading.
 
     `corpus` is None if nothing is known of the collection's words.
     """
@@ -147,7 +146,7 @@ def evidence(
     corpus: Corpus | None = None,
     strange: int = 0,
 ) -> float:
-    """The logarithm of the odds that `unknown` is a misspelling of `best`.
+    """Return the logarithm of the odds that `unknown` is a misspelling of `best`.
 
     `strange` other words of the question are in no dictionary either: its field may be unknown.
     """
@@ -168,7 +167,7 @@ def evidence(
         + weights.inflected * differ_by_inflection(word, best.word)
         + weights.first * unknown.first
         + weights.name * unknown.name
-        + weights.strange * min(strange, MOST_STRANGE)
+        + weights.strange * min(strange, MAX_STRANGE)
     )
 
 
@@ -188,7 +187,7 @@ def alike(question: str, corrected: str) -> bool:
 
 
 def _log_likelihood(candidate: SpellingCandidate, corpus: Corpus | None) -> float:
-    """The logarithm of the channel, adjusted by the word's presence in the collection."""
+    """Return the logarithm of the channel, adjusted by the word's presence in the collection."""
     if corpus is None:
         return candidate.channel
     return candidate.channel + (SEEN if corpus.seen.get(candidate.word) else UNSEEN)

@@ -12,8 +12,8 @@ from ragstone.understand.comparison import comparison
 from ragstone.understand.follow_up import ASKS, UNSPACED_ASKS, is_pointing
 from ragstone.understand.small_talk import match_small_talk
 
-MOST = 4
-LONGEST = 500
+MAX_QUESTIONS = 4
+MAX_CHARS = 500
 """Characters of a question that is taken apart."""
 
 _SENTENCE = re.compile(r"[^?？!！。\n]{1,400}[?？]")
@@ -33,20 +33,22 @@ _UNSPACED_COMMA = re.compile(r"[,，、；]")
 
 
 def subquestions(question: str) -> list[str]:
-    """Return the 2 to `MOST` questions that `question` asks or compares; none if it is one."""
+    """Return the 2 to `MAX_QUESTIONS` questions that `question` asks or compares; none if it is
+    one."""
     return separate_questions(question) or _several(_comparison_parts, question)
 
 
 def separate_questions(question: str) -> list[str]:
-    """Return the 2 to `MOST` questions that are each answered by themselves; none if it is one."""
+    """Return the 2 to `MAX_QUESTIONS` questions that are each answered by themselves; none if it is
+    one."""
     return _several(_sentences, question) or _several(_clauses, question)
 
 
 def _several(divide: Callable[[str], list[str]], question: str) -> list[str]:
-    if len(question) > LONGEST:
+    if len(question) > MAX_CHARS:
         return []
     parts = list(dict.fromkeys(filter(None, divide(question.strip()))))
-    return parts[:MOST] if len(parts) > 1 else []
+    return parts[:MAX_QUESTIONS] if len(parts) > 1 else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def coordination(question: str) -> Coordination | None:
     Names, codes and numbers are taken as long as they are ("the Tern 200 and the Tern 400"), of
     other words the one before and the one behind ("doctors and nurses").
     """
-    if len(question) > LONGEST:
+    if len(question) > MAX_CHARS:
         return None
     tokens = list(_TOKEN.finditer(question))
     for place, token in enumerate(tokens):
@@ -98,13 +100,13 @@ def coordination(question: str) -> Coordination | None:
 
 
 def _same(first: Sequence[re.Match[str]], second: Sequence[re.Match[str]]) -> bool:
-    """Whether one of two things has no word that the other lacks: "cash and cash equivalents"."""
+    """Tell whether one of two things has no word of its own: "cash and cash equivalents"."""
     mine, others = ({token.group().casefold() for token in item} for item in (first, second))
     return mine <= others or others <= mine
 
 
 def _phrase(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
-    """The tokens that begin with a name, or a single word that carries meaning."""
+    """Return the tokens that begin with a name, or a single word that carries meaning."""
     names = list(takewhile(lambda token: _NAME.match(token.group()), tokens))
     if names or not tokens or tokens[0].group().casefold() in function_words():
         return names
@@ -112,7 +114,7 @@ def _phrase(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
 
 
 def keywords(question: str) -> str:
-    """The words of the question that carry meaning, as they are written, in order."""
+    """Return the words of the question that carry meaning, as they are written, in order."""
     kept = [
         token
         for token in re.findall(r"[^\W_][\w'’\-+#./]*", question)
@@ -146,7 +148,7 @@ def _clauses(question: str) -> list[str]:
 
 
 def _complete(parts: list[str]) -> list[str]:
-    """The parts; one that points back comes with the first, which it may lean on."""
+    """Return the parts; one that points back comes with the first, which it may lean on."""
     language = detect(" ".join(parts)) or "en"
     return [
         f"{parts[0]} {part}" if place and is_pointing(part, language) else part

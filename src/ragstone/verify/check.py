@@ -107,7 +107,7 @@ class Check(Stage):
         return replace(turn, answer=replace(answer, check_failure=failure.message))
 
     async def _check_turn(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        """The turn with verdicts."""
+        """Return the turn with verdicts."""
         answer, sent = turn.answer or GeneratedAnswer(), _is_sent(turn)
         asks = self.asks_model and adapters.completer is not None
         found = await self._read(answer, turn, adapters, asks)
@@ -244,7 +244,7 @@ class Check(Stage):
         return _CheckResult(tuple(verdicts), markers)
 
     async def _ask_model(self, found: _CheckResult, turn: Turn, adapters: Adapters) -> _CheckResult:
-        """What was found, with the chat model's verdicts on the undecided claims."""
+        """Return what was found, with the chat model's verdicts on the undecided claims."""
         model = adapters.completer
         if not found.unsure or model is None:
             return found
@@ -347,7 +347,7 @@ async def _find_kinds(
 
 
 def _apply_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) -> Verdict:
-    """The verdict on a sentence of this kind, where the sources disagree or do not."""
+    """Return the verdict on a sentence of this kind, where the sources disagree or do not."""
     if kind is None:
         return verdict
     if kind == "disagreement":
@@ -359,7 +359,7 @@ def _apply_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) ->
 
 
 def _is_sent(turn: Turn) -> bool:
-    """Whether the answer's text has left already."""
+    """Tell whether the answer's text has left already."""
     return turn.ask.streams and not (turn.answer is not None and turn.answer.held)
 
 
@@ -399,7 +399,7 @@ the only query did."""
 
 
 def _is_computed(sentence: Sentence, answer: GeneratedAnswer) -> bool:
-    """Whether a sentence states what was computed, as it was."""
+    """Tell whether a sentence states what was computed, as it was."""
     known = answer.computed
     return (
         known is not None and bool(sentence.text) and sentence.text in strip_layout(known.sentence)
@@ -407,8 +407,8 @@ def _is_computed(sentence: Sentence, answer: GeneratedAnswer) -> bool:
 
 
 def _verdict_on_computed(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
-    """The verdict on what was computed: it stands in no source, and follows from the rows that the
-    sentence cites, which the answer quotes."""
+    """Return the verdict on what was computed: it stands in no source, and follows from the rows
+    that the sentence cites, which the answer quotes."""
     number = next(iter(sentence.cited), 0)
     passage = next((item for item in turn.passages if item.number == number), None)
     sure = COMPUTED if known.recomputed else RAN

@@ -19,10 +19,9 @@ from ragstone.core.document import find_missing_lead
 from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.sentences import sentences, whole_sentences
 from ragstone.ports import Claim, EvidenceSource, Pair, PairReader, PairReading, Support
-from ragstone.verify.evidence import Evidence, EvidencePlace
+from ragstone.verify.evidence import Evidence, EvidencePlace, common_share
 from ragstone.verify.groundedness import MIN_SUPPORT
 from ragstone.verify.reading_judge import load_weights
-from ragstone.verify.terms import common_share
 
 # Of more quantities of one unit so many sums can be made that one of them fits by chance, unless
 # it is large.
@@ -66,8 +65,8 @@ def compute_numbers(claim: str, passage: str) -> str | None:
 
 
 def _sums(stated: Sequence[Quantity]) -> Iterator[Sum]:
-    """What follows from quantities of one unit: of any two their sum and difference, of neighbours
-    their sum; and the months between two of a year."""
+    """Yield what follows from quantities of one unit: of any two their sum and difference, of
+    neighbours their sum; and the months between two of a year."""
     groups = defaultdict[str, list[float]](list)
     for item in (*stated, *_year_months(stated)):
         groups[item.unit] += (value for value in item.values if value not in groups[item.unit])
@@ -79,7 +78,7 @@ def _sums(stated: Sequence[Quantity]) -> Iterator[Sum]:
 
 
 def _results(values: Sequence[float]) -> Iterator[tuple[float, str]]:
-    """The sums and differences of values, and how each is written."""
+    """Yield the sums and differences of values, and how each is written."""
     for large, small in combinations(sorted(values, reverse=True), 2):
         yield large - small, f"{large:.12g} - {small:.12g}"
         yield large + small, f"{large:.12g} + {small:.12g}"
@@ -268,7 +267,7 @@ def places_to_read(
 
 
 def _is_foreign(nearest: Sequence[EvidencePlace]) -> bool:
-    """Whether words do not tell where a claim is supported."""
+    """Tell whether words do not tell where a claim is supported."""
     return not nearest or (nearest[0].source_share or 0) < FOREIGN
 
 
@@ -303,7 +302,7 @@ def copy_numbers(text: str, passage: str) -> str:
 
 
 def states_other_number(claim: str, sentence: str) -> bool:
-    """Whether a claim is a sentence of the source but for a number."""
+    """Tell whether a claim is a sentence of the source but for a number."""
     stated = quantities(sentence)
     if not stated or common_share(claim, sentence) < ALIKE:
         return False

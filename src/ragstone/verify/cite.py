@@ -72,7 +72,7 @@ def add_field_citations(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) ->
 
 
 def cite_cells(answer: GeneratedAnswer, passages: Sequence[Passage]) -> Iterator[Citation]:
-    """The citations of the single cells that the answer was computed from."""
+    """Yield the citations of the single cells that the answer was computed from."""
     computed = answer.computed
     for start, end in computed.places if computed else ():
         for passage in passages:
@@ -168,7 +168,7 @@ def _single_line(text: str) -> str:
 
 
 def _overlap(claim: str, words: frozenset[str], sentence: _ReadSentence) -> float:
-    """How much of the claim's words the sentence has; more than 1 if it holds the claim as it
+    """Tell how much of the claim's words the sentence has; more than 1 if it holds the claim as it
     stands, most where it holds little else."""
     if claim.strip(" .") and claim in sentence.line:
         return 1.0 + len(claim) / len(sentence.line)

@@ -57,7 +57,7 @@ class Sentence:
 
 
 def answer_sentences(answer: str) -> list[Sentence]:
-    """Every sentence of an answer, in order."""
+    """Return every sentence of an answer, in order."""
     found = []
     for span, cited in find_cited_spans(answer):
         shown = answer[span.start : span.end]
@@ -72,7 +72,7 @@ def answer_sentences(answer: str) -> list[Sentence]:
 
 
 def strip_layout(sentence: str) -> str:
-    """The sentence without markers, list signs, emphasis and reporting frames."""
+    """Return the sentence without markers, list signs, emphasis and reporting frames."""
     text = _ITEM.sub("", strip_markers(sentence), count=1)
     text = _MARKUP.sub("", text).strip()
     unframed = _FRAMES.sub("", text, count=1)
@@ -91,13 +91,13 @@ def _claims(shown: str, text: str) -> bool:
 
 @cache
 def _courtesy() -> re.Pattern[str]:
-    """A pattern of courtesies, at the start of a clause."""
+    """Return a pattern of courtesies, at the start of a clause."""
     phrases = "|".join(map(_word_pattern, word_lists("verify", "courtesy")["courtesy"]))
     return re.compile(rf"(?:^|[,;，、] ?)(?:{phrases})")
 
 
 def _word_pattern(phrase: str) -> str:
-    """A phrase as a pattern that does not end inside a word, where words have spaces."""
+    """Return a phrase as a pattern that does not end inside a word, where words have spaces."""
     before, after = (
         r"\b" if char.isalnum() and not is_paired(char) else "" for char in (phrase[0], phrase[-1])
     )

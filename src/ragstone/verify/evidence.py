@@ -1,20 +1,81 @@
 """Where sources may support a claim: the sentences that share most of its words.
 
 Words only choose what is read. Whether it supports the claim is for the reader to say (`checker`).
+They are compared by their stems; Chinese, Japanese, Korean and Thai give pairs of characters. Names
+and rare words weigh more than usual ones.
 """
 
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.document import find_missing_lead
+from ragstone.language.dictionary import english
 from ragstone.language.sentences import Span, sentences
+from ragstone.language.words import STOPWORDS, is_paired, stem, words
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.verify.claims import strip_layout
-from ragstone.verify.terms import terms
+
+_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*+")
+PAIR_WEIGHT, NUMBER_WEIGHT = 0.5, 1.2
+MIN_WEIGHT, MAX_WEIGHT = 0.3, 1.5
+"""The weights of the most usual English word and of one that no dictionary holds."""
+
+MAX_WORDS = 400
+"""Words of one sentence that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word: its stem, its spelling (casefolded), and its weight."""
+
+    stem: str
+    word: str
+    weight: float
+
+
+def terms(text: str) -> list[Term]:
+    """Return the words of `text` that tell something, in their order."""
+    found: list[Term] = []
+    for match in _WORD.finditer(text):
+        if len(found) >= MAX_WORDS:
+            break
+        found += _find_terms(match.group())
+    return found
+
+
+@lru_cache(20_000)
+def _find_terms(spelt: str) -> tuple[Term, ...]:
+    word = unicodedata.normalize("NFC", spelt.casefold())
+    if word[0].isdigit():
+        return (Term(word, word, NUMBER_WEIGHT),)
+    if is_paired(word):
+        parts = (part for part in words(word) if part not in STOPWORDS)
+        return tuple(Term(part, part, PAIR_WEIGHT) for part in parts)
+    if word in STOPWORDS or len(word) == 1:
+        return ()
+    return (Term(stem(word), word, word_weight(word)),)
+
+
+def common_share(one: str, other: str) -> float:
+    """Return the share (Dice, 0..1) of words, numbers left out, that two texts have in common."""
+    mine, theirs = (
+        {term.stem for term in terms(text) if not term.word[0].isdigit()} for text in (one, other)
+    )
+    return 2 * len(mine & theirs) / max(1, len(mine) + len(theirs))
+
+
+def word_weight(word: str) -> float:
+    """Tell how much a casefolded word tells, by how seldom English books hold it; a word of another
+    language weighs as much as the rarest one."""
+    return min(MAX_WEIGHT, max(MIN_WEIGHT, (10 - english().log_frequency(word)) / 4))
+
 
 KIN_WEIGHT = 0.6
 """What a source's word is worth for a claim's that begins alike (`Kenya`, `Kenyan`)."""

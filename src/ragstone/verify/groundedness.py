@@ -33,7 +33,7 @@ def groundedness(verdicts: Sequence[Verdict]) -> float:
 
 
 def build_support_statement(verdicts: Sequence[Verdict]) -> Statement:
-    """Whether the sources say what is claimed, and how likely they say all of it."""
+    """Tell whether the sources say what is claimed, and how likely they say all of it."""
     claims = [verdict for verdict in verdicts if verdict.label != "no_claim"]
     return Statement(
         is_grounded(verdicts), round(response_score([likelihood(c) for c in claims]), 4)
@@ -41,20 +41,20 @@ def build_support_statement(verdicts: Sequence[Verdict]) -> Statement:
 
 
 def likelihood(verdict: Verdict) -> float:
-    """How likely the sources say it, where the confidence is that of the label."""
+    """Tell how likely the sources say it, where the confidence is that of the label."""
     sure = verdict.confidence
     return sure if verdict.label == "supported" else 1 - sure
 
 
 def is_grounded(verdicts: Sequence[Verdict]) -> bool:
-    """Whether an answer is grounded."""
+    """Tell whether an answer is grounded."""
     return groundedness(verdicts) >= MIN_GROUNDEDNESS and all(
         v.label != "contradicted" for v in verdicts
     )
 
 
 def response_score(probabilities: Sequence[float]) -> float:
-    """How likely all of a response is supported: a soft minimum of its claims' probabilities.
+    """Tell how likely all of a response is supported: a soft minimum of its claims' probabilities.
 
     The power mean of the odds against each. With one claim it is its probability; of several the
     worst one decides, a little less the more others there are that are well supported. 1 without

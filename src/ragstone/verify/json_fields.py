@@ -171,7 +171,7 @@ def name_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> tuple[V
 
 
 def _schema_values(schema: Mapping[str, Any] | None) -> frozenset[str]:
-    """The values that a schema offers in `enum` and `const`."""
+    """Return the values that a schema offers in `enum` and `const`."""
     named, waiting = set[str](), list[Any]([schema])
     while waiting:
         part = waiting.pop()

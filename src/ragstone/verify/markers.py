@@ -102,8 +102,8 @@ def _cite(support: Support, passages: Sequence[Passage]) -> Citation:
 def replace_markers(
     answer: GeneratedAnswer, markers: Sequence[Marker], passages: Sequence[Passage]
 ) -> GeneratedAnswer:
-    """The answer with these markers, and the citations that follow from them and from the cells
-    that it was computed from."""
+    """Return the answer with these markers, and the citations that follow from them and from the
+    cells that it was computed from."""
     marked = {marker.number for marker in answer.markers}
     rest = [item for item in answer.citations if item.number not in marked]
     # What was left out as too unsure stays so, unless it is surer now.
@@ -122,20 +122,20 @@ def replace_markers(
 
 
 def correct_markers(turn: Turn) -> Turn:
-    """The turn whose text has the number of the source that supports in place of each wrong one;
-    where its sentence cites that already, the wrong one is left out."""
+    """Return the turn whose text has the number of the source that supports in place of each wrong
+    one; where its sentence cites that already, the wrong one is left out."""
     return _renumber_markers(turn, _right_numbers(turn))
 
 
 def remove_markers(turn: Turn) -> Turn:
-    """The turn whose text has no markers: a refusal cites nothing."""
+    """Return the turn whose text has no markers: a refusal cites nothing."""
     markers = turn.answer.markers if turn.answer else ()
     return _renumber_markers(turn, dict.fromkeys(range(len(markers)), 0))
 
 
 def _renumber_markers(turn: Turn, numbers: Mapping[int, int]) -> Turn:
-    """The turn whose markers at these places among all have other numbers, or are left out for 0,
-    and whose verdicts stand where they then do."""
+    """Return the turn whose markers at these places among all have other numbers, or are left out
+    for 0, and whose verdicts stand where they then do."""
     answer = turn.answer or GeneratedAnswer()
     markers, text, end = list[Marker](), "", 0
     shifts = [(0, 0)]
@@ -189,8 +189,8 @@ def _right_numbers(turn: Turn) -> dict[int, int]:
 
 
 def report_markers(turn: Turn) -> Turn:
-    """The turn in which a sentence that cites only wrong sources counts as supported in part: it
-    has been sent, and nobody finds there what it says."""
+    """Return the turn in which a sentence that cites only wrong sources counts as supported in
+    part: it has been sent, and nobody finds there what it says."""
     answer = turn.answer or GeneratedAnswer()
     verdicts = []
     for verdict in turn.verdicts:

@@ -100,7 +100,7 @@ async def _add_statement(
 
 
 async def _likelihood(turn: Turn, answer: GeneratedAnswer, adapters: Adapters) -> float | None:
-    """How likely the answer is what was asked; None where nobody can tell."""
+    """Tell how likely the answer is what was asked; None where nobody can tell."""
     if answer.confidence is not None:
         return answer.confidence
     if adapters.judge is None or not turn.passages:

@@ -20,7 +20,7 @@ from ragstone.language.words import (
     words,
 )
 from ragstone.ports import Checker, Claim, EvidenceSource
-from ragstone.verify.terms import common_share, word_weight
+from ragstone.verify.evidence import common_share, word_weight
 
 MIN_COVERAGE = 0.6
 """Share of what the question asks about from which passages can be sufficient."""
@@ -36,8 +36,8 @@ _SIGNS = ".,;:!?()\"'“”„«»¿¡？。，"
 
 
 def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...]]:
-    """The share (0..1) of what the question asks about that the texts speak of, by how much its
-    words tell; and what they do not speak of, as it is asked, neighbours together. 1 for a
+    """Return the share (0..1) of what the question asks about that the texts speak of, by how much
+    its words tell; and what they do not speak of, as it is asked, neighbours together. 1 for a
     question that is about nothing.
 
     A word in another form or in a compound counts as there. What kind of answer is wanted ("how
@@ -70,7 +70,7 @@ def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...
 
 
 def _subject_text(question: str) -> str:
-    """The question without what says only which kind of answer is wanted."""
+    """Return the question without what says only which kind of answer is wanted."""
     phrases, signs = _question_patterns()
     return signs.sub(" ", phrases.sub(" ", question.replace("’", "'")))
 
@@ -89,7 +89,7 @@ _LISTS = ("phrase", "sign")
 
 
 def _weight(word: str, spelt: str) -> float:
-    """How much a word tells, which is a stem, by itself or as it is spelt; of a script without
+    """Tell how much a word tells, which is a stem, by itself or as it is spelt; of a script without
     spaces it is a pair of characters."""
     return PAIR_WEIGHT if is_paired(word) else min(word_weight(word), word_weight(spelt.casefold()))
 
@@ -145,7 +145,7 @@ async def find_disagreement(
 
 
 async def do_passages_disagree(passages: Sequence[Passage], checker: Checker) -> bool:
-    """Whether a sentence of one of these passages and one of another contradict each other."""
+    """Tell whether a sentence of one of these passages and one of another contradict each other."""
     stated = [sentence for passage in passages for sentence in passage_sentences(passage)]
     pairs = [
         (first, second)
@@ -156,7 +156,7 @@ async def do_passages_disagree(passages: Sequence[Passage], checker: Checker) ->
 
 
 def same_subject(one: Passage, other: Passage) -> bool:
-    """Whether their documents are of the same product, version, year: not one of it and one of
+    """Tell whether their documents are of the same product, version, year: not one of it and one of
     another."""
     mine, theirs = (
         find_names(f"{p.hit.chunk.heading}\n{p.hit.chunk.subject}") for p in (one, other)
@@ -169,13 +169,13 @@ def same_subject(one: Passage, other: Passage) -> bool:
 
 
 def _differ_by_name(one: str, other: str) -> bool:
-    """Whether two titles are alike but for a name: the handbooks of two houses."""
+    """Tell whether two titles are alike but for a name: the handbooks of two houses."""
     mine, theirs = content_word_set(one), content_word_set(other)
     return mine != theirs and 2 * len(mine & theirs) >= max(len(mine), len(theirs)) > 1
 
 
 def same_matter(one: str, other: str) -> bool:
-    """Whether two sentences are about the same but for one value, and of the same time."""
+    """Tell whether two sentences are about the same but for one value, and of the same time."""
     if common_share(one, other) < MIN_COMMON:
         return False
     own, there = quantities(one), quantities(other)
@@ -189,7 +189,7 @@ def _times(found: Sequence[Quantity]) -> set[frozenset[float]]:
 
 
 def _is_time(quantity: Quantity) -> bool:
-    """Whether a quantity is a year or a month."""
+    """Tell whether a quantity is a year or a month."""
     return quantity.unit == "month" or (
         not quantity.unit and all(1900 <= v <= 2100 for v in quantity.values)
     )

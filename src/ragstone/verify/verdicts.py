@@ -37,7 +37,7 @@ MARK = "[…]"
 def build_verdict(
     sentence: Sentence, support: Support | None, passages: Sequence[Passage]
 ) -> Verdict:
-    """The verdict on a sentence; without a support it claims nothing."""
+    """Return the verdict on a sentence; without a support it claims nothing."""
     if support is None:
         return Verdict(sentence.text, "no_claim", 1.0, None, sentence.start, sentence.end)
     label = _label(support)
@@ -73,8 +73,8 @@ DISPUTED = 0.5
 
 
 def apply_second_opinion(verdict: Verdict, label: Label, sure: float, by: str) -> Verdict:
-    """The verdict with what a chat model says of the claim. Where the reader finds the source that
-    supports it and the model says that none does, it may be supported in part."""
+    """Return the verdict with what a chat model says of the claim. Where the reader finds the
+    source that supports it and the model says that none does, it may be supported in part."""
     if verdict.label == "supported" and label in REJECTED:
         # Two judges disagree, and neither is known to be better.
         label, sure = "partly", DISPUTED
@@ -82,12 +82,12 @@ def apply_second_opinion(verdict: Verdict, label: Label, sure: float, by: str) -
 
 
 def is_rejected(verdict: Verdict) -> bool:
-    """Whether a strict answer is without the sentence."""
+    """Tell whether a strict answer is without the sentence."""
     return verdict.label in REJECTED and verdict.confidence >= SURE
 
 
 def weigh_answer(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
-    """The answer with its groundedness by these verdicts; a refusal states nothing."""
+    """Return the answer with its groundedness by these verdicts; a refusal states nothing."""
     score, said = round(groundedness(verdicts), 4), build_support_statement(verdicts)
     return replace(
         answer,
@@ -98,7 +98,7 @@ def weigh_answer(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> Genera
 
 
 def remove_unsupported(turn: Turn) -> Turn:
-    """The turn without the sentences that nothing supports: `MARK` stands in their place.
+    """Return the turn without the sentences that nothing supports: `MARK` stands in their place.
 
     Their verdicts stay, without the text; the groundedness is that of the rest. If no claim is
     left, or the answer is JSON, it is a refusal.
@@ -135,8 +135,8 @@ def remove_unsupported(turn: Turn) -> Turn:
 def _remove_sentences(
     text: str, verdicts: Sequence[Verdict], out: Sequence[Verdict]
 ) -> tuple[str, list[Verdict]]:
-    """The text with one mark for each run of sentences taken out, and the verdicts as they stand
-    there."""
+    """Return the text with one mark for each run of sentences taken out, and the verdicts as they
+    stand there."""
     said, place, marked = "", 0, False
     moved: list[Verdict] = []
     for item in verdicts:
@@ -186,8 +186,8 @@ Judged = tuple[Label, float]
 async def judge_claims(
     model: Completer, rules: str, turn: Turn, claims: Sequence[tuple[Sentence, Support]]
 ) -> tuple[list[Judged | None], Usage]:
-    """The model's verdict on each claim of the answer by the prompt `judge_claims`, None where it
-    gave none.
+    """Return the model's verdict on each claim of the answer by the prompt `judge_claims`, None
+    where it gave none.
 
     Raises ModelUnavailable.
     """
@@ -218,8 +218,8 @@ def _parse_label(value: Any) -> Judged | None:
 
 
 def _request(claims: Sequence[tuple[Sentence, Support]], turn: Turn) -> str:
-    """The claims with what tells what they are about: the question, the answer that they stand in,
-    and the passages that they cite or that come nearest."""
+    """Return the claims with what tells what they are about: the question, the answer that they
+    stand in, and the passages that they cite or that come nearest."""
     passages = turn.passages
     near: dict[int, int] = {}
     for _, support in claims:

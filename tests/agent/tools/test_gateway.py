@@ -80,7 +80,7 @@ async def test_given_a_slow_tool_then_it_is_given_up(
 async def test_given_a_list_of_tools_then_it_is_kept_for_a_while(
     server: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tools_gateway, "MOST_TOOLS", 1)
+    monkeypatch.setattr(tools_gateway, "MAX_TOOLS", 1)
     kept = a_gateway(server.url)
     async with kept.session("A") as first, kept.session("A") as second:
         assert len(first.tools) == 1
@@ -178,7 +178,7 @@ async def test_given_a_program_that_is_none_then_it_says_so() -> None:
 async def test_given_a_response_longer_than_the_limit_then_the_call_fails(
     marked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tools_gateway, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(tools_gateway, "MAX_BYTES", 1_000_000)
     monkeypatch.setattr(tools_gateway, "CALL_SECONDS", 10.0)
     async with a_gateway(marked).session("") as session:
         with pytest.raises(ToolsUnavailable):

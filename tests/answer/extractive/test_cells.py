@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.answer.extractive.cells import (
+from ragstone.answer.extractive.unit_ranking import (
     COLUMN,
     OF_PART,
     OTHER_COLUMN,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.extractive import MOST_SENTENCES, Extractive
-from ragstone.answer.extractive.units import LIST_ITEMS, LONGEST, AnswerUnit
+from ragstone.answer.extractive.extractive import MAX_SENTENCES, Extractive
+from ragstone.answer.extractive.units import LIST_ITEMS, MAX_SENTENCE_CHARS, AnswerUnit
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Instructions
 from ragstone.core.document import BlockKind, BlockSpan, encode_blocks
@@ -150,7 +150,7 @@ async def test_given_markers_in_a_document_then_they_do_not_pose_as_citations() 
 async def test_given_a_line_without_end_then_only_its_part_is_said() -> None:
     passage = a_passage(1, "sails turn slowly " * 200 + "the mill was built in 1871 " * 3)
     first = (await answer("When was the mill built?", passage))[0]
-    assert len(first.text) < LONGEST + 10
+    assert len(first.text) < MAX_SENTENCE_CHARS + 10
     assert "1871" in first.text
 
 
@@ -223,7 +223,7 @@ async def test_whatever_is_said_stands_in_the_passage_that_it_cites(
     pieces = await answer(question, *passages)
     assert pieces[-1].finish in ("stop", "refused")
     said = [piece.text for piece in pieces[:-1]]
-    assert len(said) <= MOST_SENTENCES * (LIST_ITEMS + 1)
+    assert len(said) <= MAX_SENTENCES * (LIST_ITEMS + 1)
     for piece in said:
         [number] = citation_numbers(piece)
         source = " ".join(neutralize_markers(texts[number - 1]).split())

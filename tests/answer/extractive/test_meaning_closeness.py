@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from ragstone.answer.extractive.meaning_closeness import MOST_UNITS, MeaningCloseness
+from ragstone.answer.extractive.meaning_closeness import MAX_UNITS, MeaningCloseness
 from ragstone.answer.extractive.unit_ranking import rank_units
 from ragstone.answer.extractive.units import units
 from ragstone.core.records import Collection
@@ -53,8 +53,8 @@ async def test_given_one_language_or_an_unknown_one_then_nothing_is_embedded(
 async def test_given_many_sentences_then_only_the_first_are_embedded() -> None:
     long = a_passage(1, " ".join(f"The tank number {n} is full." for n in range(99)), language="en")
     [likeness] = await closeness(ASKED, long)
-    assert likeness[:MOST_UNITS].any()
-    assert not likeness[MOST_UNITS:].any()
+    assert likeness[:MAX_UNITS].any()
+    assert not likeness[MAX_UNITS:].any()
 
 
 def test_given_a_likeness_then_the_sentence_answers_though_no_word_is_shared() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.units import LIST_CHARS, LONGEST, units
+from ragstone.answer.extractive.units import LIST_CHARS, MAX_SENTENCE_CHARS, units
 from ragstone.core.document import BlockKind, BlockSpan
 
 
@@ -141,7 +141,7 @@ def test_a_line_with_a_colon_brings_the_paragraph_it_leads_to() -> None:
 def test_a_line_without_end_is_divided_where_words_or_clauses_end() -> None:
     pieces = [text for _, text, _ in shown("the mill, built in 1871; " * 400)]
     assert len(pieces) > 5
-    assert all(len(piece) <= LONGEST and piece.endswith((";", ",")) for piece in pieces)
+    assert all(len(piece) <= MAX_SENTENCE_CHARS and piece.endswith((";", ",")) for piece in pieces)
 
 
 @given(st.text(alphabet="ab A.?:|-1\n;。？", max_size=150))

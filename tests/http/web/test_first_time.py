@@ -23,7 +23,7 @@ from tests.http.web.site import site
 
 pytestmark = pytest.mark.real
 
-MOST_CLICKS = 6
+MAX_CLICKS = 6
 BATTERY = "How long does a full battery charge last without sun?"
 REVENUE = "What was the revenue in 2024?"
 
@@ -117,7 +117,7 @@ def person(house: WebApp) -> Iterator[Person]:
     house.open()
     someone = Person(house)
     yield someone
-    assert 0 < someone.clicks <= MOST_CLICKS, someone.clicks
+    assert 0 < someone.clicks <= MAX_CLICKS, someone.clicks
 
 
 def test_adding_a_folder(person: Person, tmp_path: Path) -> None:

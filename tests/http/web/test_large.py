@@ -23,7 +23,7 @@ KEY_SECONDS = 0.1
 
 LATER = 140
 """Answers between the two looks at the memory."""
-MOST_GROWN = 8_000_000
+MAX_GROWN = 8_000_000
 """Bytes that the page may hold more after these: 60 kB an answer, whose own texts are kept."""
 
 
@@ -89,7 +89,7 @@ def test_a_page_of_two_thousand_is_opened_at_its_line(app: WebApp, tmp_path: Pat
         memory = look_at_memory(app)
         if part == 1:
             before, nodes = memory
-    assert memory[0] - before < MOST_GROWN
+    assert memory[0] - before < MAX_GROWN
     assert memory[1] - nodes < 500
     app.call("delete", principal={}, collection="default", paths=["/ledger.pdf"])
 
@@ -223,5 +223,5 @@ def test_memory_is_flat_over_two_hundred_answers(app: WebApp) -> None:
     print(
         f"{before / 1e6:.1f} MB after {ANSWERS - LATER} answers, {after / 1e6:.1f} after {ANSWERS}"
     )
-    assert after - before < MOST_GROWN
+    assert after - before < MAX_GROWN
     assert nodes_after - nodes < 500

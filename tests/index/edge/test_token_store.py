@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from ragstone.index.edge.token_store import TokenStore
+from ragstone.index.edge.pool import TokenStore
 
 
 def test_given_rows_of_the_usual_length_then_the_file_is_little_longer_than_they_are(

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from ragstone.core.chunk import QUESTION
 from ragstone.core.document import BlockSpan, encode_blocks
 from ragstone.plugins.graph.entities import EntityMention
-from ragstone.plugins.graph.entity_key import LONGEST, entity_key
-from ragstone.plugins.graph.extract import MOST, extract_mentions
+from ragstone.plugins.graph.entity_key import MAX_KEY_CHARS, entity_key
+from ragstone.plugins.graph.extract import MAX_CHUNK_ENTITIES, extract_mentions
 from tests.knowledge.graph.graphs import a_chunk
 
 
@@ -37,7 +37,7 @@ def test_given_an_abbreviation_then_it_is_not_the_small_word() -> None:
 @given(st.text(max_size=200))
 def test_given_any_text_then_its_key_is_its_own_key_or_none(text: str) -> None:
     key = entity_key(text)
-    assert len(key) <= LONGEST
+    assert len(key) <= MAX_KEY_CHARS
     assert "\n" not in key
 
 
@@ -47,7 +47,7 @@ def test_given_any_text_then_each_entity_is_named_once_and_what_is_the_same_is_t
 ) -> None:
     found = extract_mentions(a_chunk(text, title=text[:50], language=language))
     keys = [item.entity for item in found]
-    assert len(keys) == len(set(keys)) <= MOST
+    assert len(keys) == len(set(keys)) <= MAX_CHUNK_ENTITIES
     assert all(item.count > 0 and item.name and item.entity for item in found)
     assert {item.same for item in found} <= {"", *keys}
 
@@ -152,5 +152,5 @@ def test_given_what_is_no_text_or_lists_everything_then_it_names_nothing(kind: s
 def test_given_a_chunk_that_names_too_much_then_the_title_stays() -> None:
     text = " and ".join(f"Captain Smith{chr(65 + i // 26)}{chr(97 + i % 26)}" for i in range(90))
     found = extract_mentions(a_chunk(text, title="Crew"))
-    assert len(found) == MOST
+    assert len(found) == MAX_CHUNK_ENTITIES
     assert found[0].entity == "crew"

@@ -13,8 +13,8 @@ from ragstone.plugins.graph.entities import ReadEntity, ReadRelation
 from ragstone.plugins.graph.extract import extract_mentions
 from ragstone.plugins.graph.model_extract import (
     LONGEST_RELATION,
-    MOST_ENTITIES,
-    MOST_REPLY,
+    MAX_ENTITIES,
+    MAX_REPLY,
     Taken,
     cache_key,
     format_passages,
@@ -141,10 +141,10 @@ def test_given_thousands_then_so_many_are_taken_and_the_rest_is_counted() -> Non
     many = [f"Captain{number:04d}" for number in range(500)]
     told = [{"from": many[0], "to": item, "relation": "knows"} for item in many[1:]]
     [one] = said([passage(1, *many, relations=told)], (chunk,))
-    assert len(one.reading.entities) == MOST_ENTITIES
-    assert len(one.reading.relations) <= MOST_ENTITIES
+    assert len(one.reading.entities) == MAX_ENTITIES
+    assert len(one.reading.relations) <= MAX_ENTITIES
     assert one.left_out > 900
-    [late] = said(" " * MOST_REPLY + json.dumps([passage(1, many[0])]), (chunk,))
+    [late] = said(" " * MAX_REPLY + json.dumps([passage(1, many[0])]), (chunk,))
     assert late.reading.broken
 
 

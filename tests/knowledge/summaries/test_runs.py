@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.plugins.graph.summaries.runs import LEAST, MEAN, MOST, means, runs
+from ragstone.plugins.graph.summaries.runs import MAX_RUN, MEAN, MIN_RUN, means, runs
 
 
 def rows(seed: int, n: int) -> np.ndarray:
@@ -27,12 +27,12 @@ def test_runs_follow_each_other_and_are_neither_short_nor_long(seed: int, n: int
     assert [begin for begin, _ in cut] == [0, *(end for _, end in cut[:-1])]
     assert cut[-1][1] == n
     lengths = [end - begin for begin, end in cut]
-    assert max(lengths) <= MOST
-    assert n <= MOST or min(lengths) >= LEAST
+    assert max(lengths) <= MAX_RUN
+    assert n <= MAX_RUN or min(lengths) >= MIN_RUN
     assert cut == runs(rows(seed, n))
 
 
-@given(st.integers(0, 1_000), st.integers(MOST + 1, 16))
+@given(st.integers(0, 1_000), st.integers(MAX_RUN + 1, 16))
 @settings(deadline=None, max_examples=30)
 def test_no_other_cut_into_as_many_runs_is_closer(seed: int, n: int) -> None:
     vectors = rows(seed, n)
@@ -41,7 +41,7 @@ def test_no_other_cut_into_as_many_runs_is_closer(seed: int, n: int) -> None:
     for inner in combinations(range(1, n), len(cut) - 1):
         edges = [0, *inner, n]
         one = list(pairwise(edges))
-        if all(LEAST <= end - begin <= MOST for begin, end in one):
+        if all(MIN_RUN <= end - begin <= MAX_RUN for begin, end in one):
             others.append(spread(vectors, one))
     assert spread(vectors, cut) == pytest.approx(min(others))
 

@@ -66,7 +66,7 @@ async def test_given_mentions_then_they_are_found_by_entity_and_by_chunk(
     a = await published(catalog, "a")
     found = named(a, 0, "meridian", "glasgow") + named(a, 1, "meridian")
     await keep(mentions, ONE, found)
-    assert await mentions.known(ONE, ALL, ["meridian", "oslo"]) == {"meridian"}
+    assert await mentions.filter_known(ONE, ALL, ["meridian", "oslo"]) == {"meridian"}
     assert await mentions.like(ONE, ALL, "mer", 10) == ["meridian"]
     assert await mentions.like(ONE, ALL, "oslo", 10) == []
     assert await mentions.of_entities(ONE, ALL, ["meridian", "oslo"], 10) == {
@@ -85,12 +85,12 @@ async def test_given_two_tenants_whose_collections_have_one_id_then_each_has_its
     await keep(mentions, ONE, named(await published(catalog, "a"), 0, "meridian"))
     await keep(mentions, TWO, named(await published(catalog, "b", TWO), 0, "oslo"))
     entities = ["meridian", "oslo"]
-    assert await mentions.known(ONE, ALL, entities) == {"meridian"}
-    assert await mentions.known(TWO, ALL, entities) == {"oslo"}
+    assert await mentions.filter_known(ONE, ALL, entities) == {"meridian"}
+    assert await mentions.filter_known(TWO, ALL, entities) == {"oslo"}
     assert [item.entity for item in await mentions.most_named(TWO, ALL, 9)] == ["oslo"]
     await mentions.forget(TWO)
-    assert await mentions.known(ONE, ALL, entities) == {"meridian"}
-    assert await mentions.known(TWO, ALL, entities) == frozenset()
+    assert await mentions.filter_known(ONE, ALL, entities) == {"meridian"}
+    assert await mentions.filter_known(TWO, ALL, entities) == frozenset()
 
 
 async def test_given_what_others_may_read_then_nothing_of_it_is_given_or_counted(
@@ -99,7 +99,7 @@ async def test_given_what_others_may_read_then_nothing_of_it_is_given_or_counted
     a = await published(catalog, "a", allowed=("group:board",))
     b = await published(catalog, "b")
     await keep(mentions, ONE, named(a, 0, "meridian", "secret") + named(b, 0, "meridian"))
-    assert await mentions.known(ONE, ALL, ["secret", "meridian"]) == {"meridian"}
+    assert await mentions.filter_known(ONE, ALL, ["secret", "meridian"]) == {"meridian"}
     assert await mentions.like(ONE, ALL, "se", 9) == []
     found = await mentions.of_entities(ONE, ALL, ["meridian"], 9)
     assert [item.revision for item in found["meridian"]] == [b]
@@ -108,7 +108,7 @@ async def test_given_what_others_may_read_then_nothing_of_it_is_given_or_counted
     assert (await mentions.of_rare(ONE, ALL, ["meridian"], 1)).keys() == {"meridian"}
     board = ("*", "group:board")
     assert (await mentions.most_named(ONE, board, 1))[0].chunks == 2
-    assert await mentions.known(ONE, (), ["meridian"]) == frozenset()
+    assert await mentions.filter_known(ONE, (), ["meridian"]) == frozenset()
 
 
 async def test_given_a_new_version_or_a_deletion_then_what_was_before_goes_exactly(
@@ -117,13 +117,13 @@ async def test_given_a_new_version_or_a_deletion_then_what_was_before_goes_exact
     first = await published(catalog, "a")
     await keep(mentions, ONE, named(first, 0, "meridian"))
     second = await published(catalog, "a")
-    assert await mentions.known(ONE, ALL, ["meridian"]) == frozenset()
+    assert await mentions.filter_known(ONE, ALL, ["meridian"]) == frozenset()
     assert await mentions.unread(ONE, "1") == [second]
     await keep(mentions, ONE, named(second, 0, "oslo"))
     await catalog.forget_revisions([first])
-    assert await mentions.known(ONE, ALL, ["meridian", "oslo"]) == {"oslo"}
+    assert await mentions.filter_known(ONE, ALL, ["meridian", "oslo"]) == {"oslo"}
     await catalog.retire(["a"])
-    assert await mentions.known(ONE, ALL, ["oslo"]) == frozenset()
+    assert await mentions.filter_known(ONE, ALL, ["oslo"]) == frozenset()
     await catalog.forget_revisions([second])
     assert await mentions.unread(ONE, "1") == []
 
@@ -180,5 +180,5 @@ async def test_given_a_backup_then_it_holds_what_is_named_by_documents_that_answ
     async with open_state(tmp_path / "there") as there:
         catalog, mentions = await SqlCatalog.open(there), SqlMentions(there)
         await SqlDump(there, catalog).replace(SqlDump.schema, rows, [ONE])
-        assert await mentions.known(ONE, ALL, ["meridian", "oslo"]) == {"oslo"}
+        assert await mentions.filter_known(ONE, ALL, ["meridian", "oslo"]) == {"oslo"}
         assert await mentions.unread(ONE, "1") == []

@@ -117,9 +117,9 @@ async def test_given_a_dialect_then_its_documents_numbers_are_the_defaults(
     assert (v5.candidates, v5.top_k, v5.fusion, v5.min_similarity) == (50, 5, "ranks", 0.3)
     pipeline = plan(replica, Ask("q", profile="pipeline"))
     assert (pipeline.candidates, pipeline.top_k, pipeline.min_similarity) == (15, 10, 0.4)
-    assert replica.configured.asked(Ask("q", profile="chat_core")).max_tokens == 10_000
-    assert replica.configured.asked(Ask("q", profile="rag_v1")).temperature == 0.7
-    assert replica.configured.asked(Ask("q")).max_tokens is None
+    assert replica.configured.limit_ask(Ask("q", profile="chat_core")).max_tokens == 10_000
+    assert replica.configured.limit_ask(Ask("q", profile="rag_v1")).temperature == 0.7
+    assert replica.configured.limit_ask(Ask("q")).max_tokens is None
 
 
 async def test_given_an_operators_number_then_it_counts_more_than_a_profiles(
@@ -350,15 +350,15 @@ async def test_given_limits_of_the_cache_then_it_has_them_at_once(database: Data
 
 
 async def test_given_limits_of_an_answer_then_a_request_gets_no_more(replica: Replica) -> None:
-    asked = replica.configured.asked
-    assert asked(Ask("q")) == Ask("q")
-    assert asked(Ask("q", max_tokens=5000)).max_tokens == 1024
+    limit_ask = replica.configured.limit_ask
+    assert limit_ask(Ask("q")) == Ask("q")
+    assert limit_ask(Ask("q", max_tokens=5000)).max_tokens == 1024
     await replica.settings.put("tenant:acme", {"llm.max_tokens": 50, "llm.temperature": 0.1}, "ann")
-    assert asked(Ask("q", ACME)).max_tokens == 50
-    assert asked(Ask("q", ACME)).temperature == 0.1
-    assert asked(Ask("q", ACME, max_tokens=60, temperature=1.0)).max_tokens == 50
-    assert asked(Ask("q", ACME, max_tokens=60, temperature=1.0)).temperature == 1.0
-    assert asked(Ask("q", max_tokens=60)).max_tokens == 60
+    assert limit_ask(Ask("q", ACME)).max_tokens == 50
+    assert limit_ask(Ask("q", ACME)).temperature == 0.1
+    assert limit_ask(Ask("q", ACME, max_tokens=60, temperature=1.0)).max_tokens == 50
+    assert limit_ask(Ask("q", ACME, max_tokens=60, temperature=1.0)).temperature == 1.0
+    assert limit_ask(Ask("q", max_tokens=60)).max_tokens == 60
 
 
 async def test_given_a_stored_value_that_is_no_longer_allowed_then_it_is_left_out(

@@ -97,8 +97,8 @@ async def test_given_readings_then_they_are_known_by_what_was_read_until_their_d
     a = await published(catalog, "a")
     one = ChunkReading(a, 0, *READING)
     await readings.keep(ONE, [one], "r")
-    assert await readings.known(ONE, ["key", "other"]) == {"key": one}
-    assert await readings.known(TWO, ["key"]) == {}
+    assert await readings.find_readings(ONE, ["key", "other"]) == {"key": one}
+    assert await readings.find_readings(TWO, ["key"]) == {}
     assert await readings.list_lacking(ONE, "r") == [a]
     assert await readings.of_revisions(ONE, [a], "r") == {}, "it was not read to its end"
     await readings.keep(ONE, [], "r", whole=a)
@@ -107,7 +107,7 @@ async def test_given_readings_then_they_are_known_by_what_was_read_until_their_d
     await readings.keep(ONE, [ChunkReading("gone@1", 0, "k")], "r", whole="gone@1")
     await catalog.retire(["a"])
     await catalog.forget_revisions([a])
-    assert await readings.known(ONE, ["key"]) == {}
+    assert await readings.find_readings(ONE, ["key"]) == {}
 
 
 async def test_given_relations_then_they_are_of_who_may_read_them(

@@ -30,7 +30,7 @@ SUREST = 2.0
 """Log-odds of the sureness above which it tells no more: passages that are of what is asked may
 answer or not."""
 
-LEAST = 1e-4
+MIN_SHARE = 1e-4
 """Shares nearer to 0 or 1 than this count as this."""
 
 ROW_UNCOVERED = -8.0
@@ -82,10 +82,10 @@ def likelihood(
     sure: float,
     shares_words: bool,
 ) -> float:
-    """The probability (0..1) that what is `said`, which rests on the `chosen` ones of the `best`
-    units, is what was asked. `sure` (0..1) is how surely the passages are of it at all. If what is
-    said `shares_words` with the question, those that nothing speaks of count: not across languages,
-    and not those of a comparison."""
+    """Return the probability (0..1) that what is `said`, which rests on the `chosen` ones of the
+    `best` units, is what was asked. `sure` (0..1) is how surely the passages are of it at all. If
+    what is said `shares_words` with the question, those that nothing speaks of count: not across
+    languages, and not those of a comparison."""
     found = evidence(chosen, best, sure)
     model = _models()["read" if "read" in found else "unread"]
     odds = model.bias + sum(weight * found[name] for name, weight in model.weights.items())
@@ -105,8 +105,8 @@ def evidence(
     odds = np.exp(scores - scores.max())
     mine = np.array([(id(unit.passage), unit.place) in taken for unit in best])
     found = {
-        "sureness": min(SUREST, log_odds(sure, LEAST)),
-        "share": log_odds(float(odds[mine].sum() / odds.sum()), LEAST),
+        "sureness": min(SUREST, log_odds(sure, MIN_SHARE)),
+        "share": log_odds(float(odds[mine].sum() / odds.sum()), MIN_SHARE),
     }
     read = [unit.reading.odds for unit in chosen if unit.reading]
     return found | ({"read": max(read)} if read else {})
@@ -115,7 +115,7 @@ def evidence(
 def _odds_of_missing_words(
     question: str, said: str, chosen: Sequence[RankedUnit], passages: Sequence[Passage]
 ) -> float:
-    """What is added to the log-odds for what the question names and nothing speaks of."""
+    """Return what is added to the log-odds for what the question names and nothing speaks of."""
     is_row = chosen[0].unit.form == "row"
     cited = [unit.passage.hit.chunk for unit in chosen]
     about = "\n".join(
@@ -139,7 +139,7 @@ def _odds_of_missing_words(
 
 
 def lacks_code(question: str, text: str) -> bool:
-    """Whether a text lacks a code of the question, with and without its hyphens."""
+    """Tell whether a text lacks a code of the question, with and without its hyphens."""
     codes = [code.group().casefold() for code in _CODE.finditer(_UNSPACED.sub(" ", question))]
     spelt = text.casefold() if codes else ""
     return any(
@@ -148,7 +148,8 @@ def lacks_code(question: str, text: str) -> bool:
 
 
 def _lacks_name(question: str, text: str) -> bool:
-    """Whether a text, in small letters, lacks a name of the question; a month may be a number."""
+    """Tell whether a text, in small letters, lacks a name of the question; a month may be a
+    number."""
     if detect(question) in CAPITAL_NOUNS:
         return False
     written = find_names(question).written
@@ -157,8 +158,8 @@ def _lacks_name(question: str, text: str) -> bool:
 
 
 def _is_of_another_number(question: str, titled: str, text: str) -> bool:
-    """Whether titles and paths number a thing that the question names otherwise, and neither they
-    nor the text say its number."""
+    """Tell whether titles and paths number a thing that the question names otherwise, and neither
+    they nor the text say its number."""
     others = find_names(titled).numbered
     names = {other.name for other in others}
     numbered = [

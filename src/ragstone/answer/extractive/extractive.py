@@ -15,15 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragstone.answer.extractive.answering_likelihood import likelihood
-from ragstone.answer.extractive.both_sides import both_sides, speaks_of_both
 from ragstone.answer.extractive.lists import candidate_text, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpt_sentences, summary
-from ragstone.answer.extractive.unit_ranking import (
-    RankedUnit,
-    passage_units,
-    rank_units,
-)
+from ragstone.answer.extractive.unit_ranking import RankedUnit, passage_units, rank_units
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import (
@@ -37,8 +32,10 @@ from ragstone.answer.extractive.units import (
 )
 from ragstone.answer.extractive.values_apart import (
     ValuesApart,
+    both_sides,
     find_values_apart,
     name_source,
+    speaks_of_both,
     without_other_editions,
 )
 from ragstone.answer.extractive.wanted_form import read_form
@@ -69,7 +66,7 @@ PASSAGES = 10
 PASSAGE_CHARS = 20_000
 """Characters of a passage that are read."""
 
-MOST_SENTENCES = 3
+MAX_SENTENCES = 3
 
 ALSO = 0.05
 """Another unit is said too if it holds the answer with this probability by the best one's, in case
@@ -241,7 +238,7 @@ class Extractive:
         return _join_replies(pair.questions, replies)
 
     def _choose(self, ask: Ask, ranking: Ranking, sentences: int | None) -> list[RankedUnit]:
-        """The units that answer, with the lists that belong to them."""
+        """Return the units that answer, with the lists that belong to them."""
         if not ranking.best:
             return []
         chosen = choose_units(ranking, sentences)
@@ -250,8 +247,8 @@ class Extractive:
     async def _find_apart(
         self, question: str, ranking: Ranking, passages: Sequence[Passage], names_documents: bool
     ) -> ValuesApart | None:
-        """What is said line by line: two things that are compared, what sources disagree on, or
-        what each document says where the documents are asked for."""
+        """Return what is said line by line: two things that are compared, what sources disagree on,
+        or what each document says where the documents are asked for."""
         if not ranking.best:
             return None
         if sides := both_sides(_spell_file_names(question, passages), ranking.best):
@@ -264,7 +261,7 @@ class Extractive:
         return ValuesApart(units, [_document_and_page(unit) for unit in units])
 
     async def _open(self, question: str, first: RankedUnit, apart: ValuesApart | None) -> str:
-        """What is said before everything: that sources disagree, or yes or no."""
+        """Return what is said before everything: that sources disagree, or yes or no."""
         if apart and apart.opening is not None:
             return apart.opening
         return await whether(question, first, self._reader) if self._reader else ""
@@ -284,7 +281,7 @@ class Extractive:
         return ranking.sure if read < READ_NOTHING else max(ranking.sure, read)
 
     async def rank(self, ask: Ask, passages: Sequence[Passage]) -> Ranking:
-        """The units of the passages by how likely each answers."""
+        """Return the units of the passages by how likely each answers."""
         ask = replace(ask, question=_spell_file_names(ask.question, passages))
         ranking = await self._nearest(ask, passages)
         if self._reader is None:
@@ -293,7 +290,7 @@ class Extractive:
         return replace(ranking, best=without_other_editions(ask.question, read))
 
     async def _nearest(self, ask: Ask, passages: Sequence[Passage]) -> Ranking:
-        """The ranking by words and vectors."""
+        """Return the ranking by words and vectors."""
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
         ranking = await self._rank_together(ask, read)
         foreign = in_other_languages(ask.question, read)
@@ -312,14 +309,14 @@ class Extractive:
         return Ranking(read, found, best, sure, meant is not None)
 
     async def ready(self) -> None:
-        """There is nothing to wait for: the embedder is asked with the first question."""
+        """Wait for nothing: the embedder is asked with the first question."""
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Close nothing."""
 
 
 def _join_replies(questions: Sequence[str], replies: Sequence[Said]) -> list[Said]:
-    """The answers to several questions as one, as sure as the least sure of them; of a question
+    """Join the answers to several questions, as sure as the least sure of them; of a question
     that is refused beside others that is said."""
     answered = [reply for reply in replies if reply.finish != "refused"]
     if not answered:
@@ -334,7 +331,7 @@ def _join_replies(questions: Sequence[str], replies: Sequence[Said]) -> list[Sai
 
 
 def _spell_file_names(question: str, passages: Sequence[Passage]) -> str:
-    """The question with the names of the passages' files in words, as texts have them."""
+    """Return the question with the names of the passages' files in words, as texts have them."""
     for path in {PurePosixPath(passage.hit.chunk.path) for passage in passages}:
         if path.suffix and path.name in question:
             question = question.replace(path.name, re.sub(r"[\W_]+", " ", path.stem))
@@ -344,7 +341,7 @@ def _spell_file_names(question: str, passages: Sequence[Passage]) -> str:
 def _likelihood(
     question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking, compares: bool
 ) -> float:
-    """How likely what is said, which rests on the chosen units, is what was asked."""
+    """Tell how likely what is said, which rests on the chosen units, is what was asked."""
     if not chosen:
         return 0.0
     if chosen[0].asked:
@@ -368,8 +365,8 @@ def _excerpts_text(passages: Sequence[Passage]) -> str:
 
 
 def _document_list(wanted: DocumentList, passages: Sequence[Passage]) -> str:
-    """How many documents say what is wanted of all, and of each its name and the sentence that says
-    most of it."""
+    """Tell how many documents say what is wanted of all, and of each its name and the sentence that
+    says most of it."""
     about = content_word_set(wanted.about)
     said = [f"{wanted.called[:1].upper()}{wanted.called[1:]} ({len(passages)}):"]
     for passage in passages[:LIST_ITEMS]:
@@ -383,8 +380,8 @@ def _document_list(wanted: DocumentList, passages: Sequence[Passage]) -> str:
 
 
 def _summary_text(passages: Sequence[Passage]) -> str:
-    """A summary as text: its title, its beginning as prose, the sections as a list; each of several
-    documents under its title."""
+    """Return a summary as text: its title, its beginning as prose, the sections as a list; each of
+    several documents under its title."""
     lines = summary(passages)
     said: list[str] = []
     for place, line in enumerate(lines):
@@ -400,15 +397,15 @@ def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
 
 
 def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedUnit]:
-    """The best unit, the sentence that it depends on, and further likely answers: at most so many
-    of these with the best, if it is said how many."""
+    """Return the best unit, the sentence that it depends on, and further likely answers: at most so
+    many of these with the best, if it is said how many."""
     best = _exclude_hidden(ranking.best)
     first = best[0]
     chosen = [first]
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
     before = _previous_unit(first, ranking.passages, ranking.units)
-    most = min(MOST_SENTENCES - (before is not None), sentences or MOST_SENTENCES)
+    most = min(MAX_SENTENCES - (before is not None), sentences or MAX_SENTENCES)
     for candidate in best[1:]:
         if len(chosen) == most or candidate.score < first.score + math.log(ALSO):
             break
@@ -429,7 +426,7 @@ def _exclude_hidden(best: Sequence[RankedUnit]) -> Sequence[RankedUnit]:
 
 
 def _is_hidden(candidate: RankedUnit) -> bool:
-    """Whether a unit is of a hidden sheet, or a hidden row, whose first cell says so."""
+    """Tell whether a unit is of a hidden sheet, or a hidden row, whose first cell says so."""
     start = candidate.unit.start
     labels = (block.label for block in candidate.passage.blocks if block.start <= start < block.end)
     first_cell = candidate_text(candidate).partition("; ")[0]
@@ -439,7 +436,7 @@ def _is_hidden(candidate: RankedUnit) -> bool:
 def _previous_unit(
     candidate: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
-    """The sentence or code before, where the candidate begins with what stands for it."""
+    """Return the sentence or code before, where the candidate begins with what stands for it."""
     unit, passage = candidate.unit, candidate.passage
     if unit.form != "sentence" or not candidate.place or not leans(candidate_text(candidate)):
         return None
@@ -472,8 +469,8 @@ def answer_lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
 
 
 def _lead_lines(candidate: RankedUnit) -> list[AnswerLine]:
-    """The lines that announce a unit with a colon. Other sentences before it are read only: they
-    may say something of their own, which this source need not support."""
+    """Return the lines that announce a unit with a colon. Other sentences before it are read only:
+    they may say something of their own, which this source need not support."""
     lines = candidate.unit.context.split("\n") if candidate.unit.form in LED else []
     number = candidate.passage.number
     texts = [_clean_line(line) for line in lines if line.endswith(LEAD_ENDS)]
@@ -481,13 +478,13 @@ def _lead_lines(candidate: RankedUnit) -> list[AnswerLine]:
 
 
 def _document_and_page(unit: RankedUnit) -> str:
-    """The document that a unit stands in, and the page where it has pages."""
+    """Return the document that a unit stands in, and the page where it has pages."""
     page = find_page(unit.passage.blocks, unit.unit.start) or unit.passage.hit.chunk.page
     return f"{name_source(unit.passage)}, p. {page}" if page else name_source(unit.passage)
 
 
 def _with_labels(lines: Sequence[AnswerLine], apart: ValuesApart) -> list[AnswerLine]:
-    """The lines, the first of each unit with what the unit is called."""
+    """Return the lines, the first of each unit with what the unit is called."""
     labels = {u.passage.number: n for u, n in zip(apart.units, apart.labels, strict=True)}
     return [
         replace(line, text=f"{_clean_line(label)}: {line.text}")
@@ -498,7 +495,7 @@ def _with_labels(lines: Sequence[AnswerLine], apart: ValuesApart) -> list[Answer
 
 
 def _line(candidate: RankedUnit, excerpt: Excerpt) -> AnswerLine:
-    """An excerpt as it is said: code as a block, an item of a whole list with its number and
+    """Return an excerpt as it is said: code as a block, an item of a whole list with its number and
     indent, one by itself without a bullet."""
     text = candidate.passage.text[excerpt.start : excerpt.end]
     block, number = excerpt.block, candidate.passage.number
@@ -514,14 +511,14 @@ def _line(candidate: RankedUnit, excerpt: Excerpt) -> AnswerLine:
 
 
 def _format_bullet(line: AnswerLine) -> AnswerLine:
-    """A sentence as an item of a list; code and what is one already stay as they are."""
+    """Return a sentence as an item of a list; code and what is one already stay as they are."""
     if line.code or _ITEM.match(line.text):
         return line
     return replace(line, text=f"- {line.text}", apart=True)
 
 
 def _clean_line(text: str) -> str:
-    """One line, without markers of its own; code in it stays as it is."""
+    """Return one line, without markers of its own; code in it stays as it is."""
     parts = by_code(neutralize_markers(text))
     return "".join(
         item if is_code else re.sub(r"\s+", " ", item) for item, is_code in parts

@@ -10,11 +10,11 @@ from ragstone.answer.extractive.unit_ranking import (
     units_following,
 )
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
-from ragstone.core.document import LEAD_ENDS, BlockSpan
+from ragstone.core.document import LEAD_ENDS
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
 
-LEAST_ITEMS = 2
+MIN_ITEMS = 2
 """Items that make a list."""
 
 BETWEEN = ("paragraph", "quote", "admonition", "code")
@@ -27,7 +27,7 @@ def with_lists(
     passages: Sequence[Passage],
     found: Sequence[Sequence[AnswerUnit]],
 ) -> list[RankedUnit]:
-    """What was chosen, or the sentence of it that leads in a list with the whole of it."""
+    """Return what was chosen, or the sentence of it that leads in a list with the whole of it."""
     several = asks_for_several(question)
     chosen = replace_with_list(chosen, passages, found, several)
     listed = next((unit for unit in chosen if unit.unit.form == "list"), chosen[0])
@@ -40,9 +40,9 @@ def replace_with_list(
     found: Sequence[Sequence[AnswerUnit]],
     several: bool,
 ) -> list[RankedUnit]:
-    """The best sentence with the list that its paragraph leads in, instead of what was chosen;
-    what was chosen where there is none. Where the question asks for `several` things, the next best
-    sentences are looked at too, and a paragraph leads in a list without a colon."""
+    """Return the best sentence with the list that its paragraph leads in, instead of what was
+    chosen; what was chosen where there is none. Where the question asks for `several` things, the
+    next best sentences are looked at too, and a paragraph leads in a list without a colon."""
     if chosen[0].unit.form == "list":
         return list(chosen)
     for sentence in chosen if several else chosen[:1]:
@@ -53,7 +53,7 @@ def replace_with_list(
 
 
 def _find_list(sentence: RankedUnit, own: Sequence[RankedUnit], several: bool) -> AnswerUnit | None:
-    """The list that a sentence, or a later one of its paragraph, leads in."""
+    """Return the list that a sentence, or a later one of its paragraph, leads in."""
     if sentence.unit.form != "sentence" or sentence.unit.said[0].kind == "item":
         return None
     block, later = sentence.unit.said[0].block, sentence.place + 1
@@ -65,15 +65,15 @@ def _find_list(sentence: RankedUnit, own: Sequence[RankedUnit], several: bool) -
     if not items or not (several or candidate_text(sentence).endswith(LEAD_ENDS)):
         return None
     torn = not sentence.passage.text[items[-1].end :].strip()
-    if len(items) < LEAST_ITEMS and not torn:
+    if len(items) < MIN_ITEMS and not torn:
         return None
     return AnswerUnit(items[0].start, items[0].end, items, "list")
 
 
 def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, ...]:
-    """The items with which these units of a passage begin, as many as are said of a list, and of
-    definitions their first sentences. Where `several` things are asked for, what stands between
-    items of a section is passed over."""
+    """Return the items with which these units of a passage begin, as many as are said of a list,
+    and of definitions their first sentences. Where `several` things are asked for, what stands
+    between items of a section is passed over."""
     if not own:
         return ()
     passage = own[0].passage
@@ -83,7 +83,8 @@ def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, .
         block = next((item for item in blocks if item.start <= unit.start < item.end), None)
         if block is None or unit.end - own[0].unit.start > LIST_CHARS:
             break
-        if not _is_item(block):
+        # A paragraph with a label defines a term.
+        if not (block.kind == "item" or (block.kind == "paragraph" and block.label != "")):
             if several and found and block.kind in BETWEEN:
                 continue
             break
@@ -97,15 +98,10 @@ def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, .
     return tuple(found)
 
 
-def _is_item(block: BlockSpan) -> bool:
-    """Whether a block is an item of a list, or defines a term."""
-    return block.kind == "item" or (block.kind == "paragraph" and block.label != "")
-
-
 def continue_list(
     first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
-    """The rest of a list in the passage that follows in its document."""
+    """Return the rest of a list in the passage that follows in its document."""
     last = first.unit.said[-1]
     leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEAD_ENDS)
     if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():

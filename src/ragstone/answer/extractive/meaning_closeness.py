@@ -16,7 +16,7 @@ from ragstone.ports import Catalog, Embedders, EquatingEmbedder, Vectors, find_c
 COMPARED = 4
 """Passages whose units are compared: those that come first."""
 
-MOST_UNITS = 60
+MAX_UNITS = 60
 """Units that are embedded, about a second on two cores."""
 
 
@@ -40,7 +40,7 @@ class MeaningCloseness:
         if embedder is None or not _is_foreign(ask.question, passages[:COMPARED]):
             return None
         places = [(p, u) for p in range(min(COMPARED, len(units))) for u in range(len(units[p]))]
-        places = places[:MOST_UNITS]
+        places = places[:MAX_UNITS]
         texts = [passages[p].text[units[p][u].start : units[p][u].end] for p, u in places]
         asked = await embedder.embed_queries([ask.question])
         if isinstance(embedder, EquatingEmbedder):
@@ -64,12 +64,12 @@ class MeaningCloseness:
 
 
 def in_other_languages(question: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages in another language than the question."""
+    """Return the passages in another language than the question."""
     asked = detect(question)
     return [p for p in passages if asked and p.hit.chunk.language not in ("", asked)]
 
 
 def _is_foreign(question: str, passages: Sequence[Passage]) -> bool:
-    """Whether half of the passages or more are in another language than the question."""
+    """Tell whether half of the passages or more are in another language than the question."""
     known = sum(bool(passage.hit.chunk.language) for passage in passages)
     return known > 0 and 2 * len(in_other_languages(question, passages)) >= known

@@ -56,8 +56,8 @@ class _Part:
 
 
 def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
-    """The lines of a summary of passages in order: of one document, or how each of several begins,
-    and as many of its sections as there is room for. Empty where none has prose."""
+    """Return the lines of a summary of passages in order: of one document, or how each of several
+    begins, and as many of its sections as there is room for. Empty where none has prose."""
     documents: dict[str, list[Passage]] = {}
     for passage in passages:
         documents.setdefault(passage.hit.chunk.document_id, []).append(passage)
@@ -67,9 +67,9 @@ def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
 
 
 def excerpt_sentences(passages: Sequence[Passage]) -> list[SummaryLine]:
-    """The lines of a summary of passages that are the sentences that tell most, in order: the best
-    of them, each section's first with its heading, each document's with its name where there are
-    several."""
+    """Return the lines of a summary of passages that are the sentences that tell most, in order:
+    the best of them, each section's first with its heading, each document's with its name where
+    there are several."""
     best = sorted(passages, key=lambda item: (-item.hit.score, item.number))[:EXCERPTS]
     several = len({item.hit.chunk.document_id for item in best}) > 1
     lines: list[SummaryLine] = []
@@ -105,7 +105,7 @@ def _summary(passages: Sequence[Passage], several: bool, room: int) -> list[Summ
 
 
 def _title(parts: Sequence[_Part]) -> list[SummaryLine]:
-    """The heading with which the document begins, as a line of its own."""
+    """Return the heading with which the document begins, as a line of its own."""
     first = parts[0]
     return [SummaryLine("", first.number, first.heading)] if first.heading else []
 
@@ -150,7 +150,7 @@ def _lead(parts: Sequence[_Part]) -> int | None:
 
 
 def _fit_lines(said: Sequence[SummaryLine]) -> list[SummaryLine]:
-    """The first sentences, as many as there is room for."""
+    """Return the first sentences, as many as there is room for."""
     lines: list[SummaryLine] = []
     room = LEAD_CHARS
     for line in said[:LEAD_SENTENCES]:
@@ -162,7 +162,7 @@ def _fit_lines(said: Sequence[SummaryLine]) -> list[SummaryLine]:
 
 
 def _sections(parts: Sequence[_Part], lead: int) -> Iterator[SummaryLine]:
-    """How the sections begin that are highest, but of which there are several."""
+    """Tell how the sections begin that are highest, but of which there are several."""
     others = [part for part in parts[lead + 1 :] if part.heading]
     levels = sorted({part.level for part in others})
     at = next((level for level in levels if sum(part.level == level for part in others) > 1), None)

@@ -19,11 +19,7 @@ class TokenCloseness:
     """For collections whose embedder gives token vectors."""
 
     def __init__(
-        self,
-        catalog: Catalog,
-        tokens: HeldTokens,
-        embedders: Embedders,
-        rarity: SampledRarity,
+        self, catalog: Catalog, tokens: HeldTokens, embedders: Embedders, rarity: SampledRarity
     ) -> None:
         self._catalog = catalog
         self._tokens = tokens
@@ -65,7 +61,7 @@ class TokenCloseness:
 def _vectors_by_unit(
     passage: Passage, tokens: TokenVectors, placed: PlacedTokens, units: Sequence[AnswerUnit]
 ) -> OwnedVectors | None:
-    """The vectors by unit, None if they are not those of this text."""
+    """Return the vectors by unit, None if they are not those of this text."""
     if not np.array_equal(tokens.ids, placed.ids) or len(tokens.vectors) != len(placed.starts):
         return None
     chunk = passage.hit.chunk
@@ -80,7 +76,7 @@ def _vectors_by_unit(
 
 
 def _without_marks(positions: NDArray[np.int64], marks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions in a text, counted in what is left of it without the marks (n, 2)."""
+    """Count positions in what is left of a text without the marks (n, 2)."""
     removed = np.concatenate([[0], np.cumsum(marks[:, 1] - marks[:, 0])])
     before = np.searchsorted(marks[:, 0], positions, side="left")
     kept: NDArray[np.int64] = positions - removed[before]

@@ -36,7 +36,7 @@ class OwnedVectors:
 def closeness(
     question: TokenVectors, weights: Floats, passages: Sequence[OwnedVectors]
 ) -> list[Floats]:
-    """Per passage the features (units, len(NAMES)) of its units, most of them 0..1.
+    """Measure per passage the features (units, len(NAMES)) of its units, most of them 0..1.
 
     `weights` (n,) are those of the question's tokens, 0 for the frequent ones.
     """

@@ -1,6 +1,8 @@
 """Orders the units of the passages by how likely each holds the answer, and says how surely."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,15 +12,70 @@ from typing import Any, Literal
 import numpy as np
 
 from ragstone.answer.extractive import unit_closeness, unit_words
-from ragstone.answer.extractive.cells import cell_score, record
 from ragstone.answer.extractive.unit_words import UnitText, read
 from ragstone.answer.extractive.units import UNANSWERING, AnswerUnit
 from ragstone.core.turn import Passage
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import Floats
-from ragstone.language.words import content_words, is_mostly_paired
+from ragstone.language.words import content_word_set, content_words, is_mostly_paired
 from ragstone.ports import Vectors
 from ragstone.understand.question_kinds import by_rules
+
+ROW, COLUMN, OTHER_COLUMN = 2.0, 3.0, -1.0
+"""Added to the score of a row whose label the question has, and of whose columns it names one: by
+its years and numbers, or by all its words; or whose columns have other years."""
+
+WHOLE_CELL = 5.0
+"""Added besides where label and column are all that is asked about: the keying rate of MSK144."""
+
+OF_PART = 0.5
+"""The share of COLUMN where the column is of a part that the question does not name, as in "2017
+Other acquisitions"."""
+
+MIN_CELLS = 2
+"""Cells of a row."""
+
+_NOTES = re.compile(r"\([^()]{0,40}\)")
+_NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
+"""Also a year; the digits of FT4 are none."""
+
+
+def record(row: str, header: str) -> str:
+    """Return a row whose cells stand side by side below a header, as one that names its columns."""
+    cells, names = (item.strip("| ").split(" | ") for item in (row, header))
+    if len(cells) < MIN_CELLS or len(cells) != len(names):
+        return row
+    return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
+
+
+def cell_score(question: str, row: str) -> float:
+    """The addition to the score of a row such as "Net sales > AWS; 2018: 25,655; 2019: 35,026"."""
+    first, *cells = row.split("; ")
+    names = [cell.partition(": ")[0] for cell in cells if ": " in cell]
+    label = _NOTES.sub("", first.partition(": ")[2] or first).rpartition(" > ")[2]
+    asked = content_word_set(question)
+    words = [word for word in content_words(label) if not word.isdigit()]
+    if not names or not words or not asked.issuperset(words):
+        return 0.0
+    numbers = set(_NUMBER.findall(question))
+    if not numbers:
+        others = asked.difference(words)
+        named = [own for own in map(_column_words, names) if own and own <= others]
+        return ROW + COLUMN * bool(named) + WHOLE_CELL * any(own == others for own in named)
+    seen = Counter(word for name in names for word in content_word_set(name))
+    best = 0.0
+    for name in names:
+        held = len(numbers.intersection(_NUMBER.findall(name))) / len(numbers)
+        own = [word for word in content_word_set(name) - asked if not word.isdigit()]
+        best = max(best, held * (OF_PART if any(seen[word] == 1 for word in own) else 1.0))
+    return ROW + (COLUMN * best if best else OTHER_COLUMN)
+
+
+def _column_words(name: str) -> frozenset[str]:
+    """Return the words of a column's name, without a unit in brackets."""
+    words = content_word_set(_NOTES.sub("", name))
+    return frozenset(word for word in words if len(word) > 1) or frozenset(words)
+
 
 Which = Literal["tokens", "words", "pairs"]
 """With token vectors; without; and without, where words are compared by pairs of characters. The
@@ -50,7 +107,7 @@ class Ranker:
 
 @cache
 def rankers() -> Mapping[Which, Ranker]:
-    """The shipped ones."""
+    """Return the shipped ones."""
     text = (
         files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}").read_text(encoding="utf-8")
     )
@@ -133,7 +190,7 @@ class RankedUnit:
 def passage_units(
     item: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
-    """All units of a ranked unit's passage, of those found in each."""
+    """Return all units of a ranked unit's passage, of those found in each."""
     own = found[[item.passage is passage for passage in passages].index(True)]
     return [RankedUnit(unit, item.passage, place, item.score) for place, unit in enumerate(own)]
 
@@ -141,8 +198,8 @@ def passage_units(
 def units_following(
     item: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
-    """The units of the passage that follows that of `one` in its document, without what both have;
-    none where it was not found."""
+    """Return the units of the passage that follows that of `one` in its document, without what both
+    have; none where it was not found."""
     chunk = item.passage.hit.chunk
     for passage, own in zip(passages, found, strict=True):
         other = passage.hit.chunk
@@ -159,9 +216,9 @@ def rank_units(
     near: Sequence[Vectors] | None,
     meant: Sequence[Vectors] | None = None,
 ) -> tuple[list[RankedUnit], float]:
-    """The best units of the passages, best first, and the probability (0..1) that they hold the
-    answer. `near` is `unit_closeness` per passage, None if there are no token vectors; `meant` the
-    likeness of the units' meaning, where the question is in another language."""
+    """Return the best units of the passages, best first, and the probability (0..1) that they hold
+    the answer. `near` is `unit_closeness` per passage, None if there are no token vectors; `meant`
+    the likeness of the units' meaning, where the question is in another language."""
     read_ = [[read(p.text, unit) for unit in own] for p, own in zip(passages, found, strict=True)]
     texts = [text for own in read_ for text in own]
     if not texts:
@@ -203,17 +260,17 @@ def rank_units(
 
 
 def asks_for_several(question: str) -> bool:
-    """Whether a question asks for a list or for steps."""
+    """Tell whether a question asks for a list or for steps."""
     return _intent(question) in ("list", "procedural")
 
 
 def is_how_to_question(question: str) -> bool:
-    """Whether a question asks how something is done."""
+    """Tell whether a question asks how something is done."""
     return _intent(question) == "procedural"
 
 
 def shows(unit: AnswerUnit) -> bool:
-    """Whether a unit shows how something is done: by code."""
+    """Tell whether a unit shows how something is done: by code."""
     return any(item.kind == "code" for item in unit.said)
 
 
@@ -259,7 +316,7 @@ def table(
 
 
 def _passage_features(passages: Sequence[Passage], units: Sequence[int]) -> list[Floats]:
-    """The features (units, PASSAGE_NAMES) that all units of a passage have."""
+    """Return the features (units, PASSAGE_NAMES) that all units of a passage have."""
     hits = [passage.hit for passage in passages]
     score = max((hit.score for hit in hits), default=0.0) or 1.0
     bm25 = max((hit.bm25 or 0.0 for hit in hits), default=0.0) or 1.0
@@ -280,7 +337,7 @@ def _passage_features(passages: Sequence[Passage], units: Sequence[int]) -> list
 
 
 def sureness_features(features: Floats, best: int) -> Floats:
-    """What tells whether the passages hold the answer; `best` is the best unit's row."""
+    """Return what tells whether the passages hold the answer; `best` is the best unit's row."""
     names = TOKEN_NAMES if features.shape[1] == len(TOKEN_NAMES) else WORD_NAMES
     column = {name: features[:, number] for number, name in enumerate(names)}
     held = column["words"] + ALIKE * column["words_alike"]
@@ -300,14 +357,14 @@ def sureness_features(features: Floats, best: int) -> Floats:
 
 
 def _ranker_name(question: str, tokens: bool) -> Which:
-    """The ranker for a question: its words are pairs of characters in some scripts."""
+    """Return the ranker for a question: its words are pairs of characters in some scripts."""
     if tokens:
         return "tokens"
     return "pairs" if is_mostly_paired(question) else "words"
 
 
 def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -> bool:
-    """Whether a question of the documents is the one that was asked."""
+    """Tell whether a question of the documents is the one that was asked."""
     if unit.form != "answer" or not asked:
         return False
     own = frozenset(text.words)
@@ -315,7 +372,7 @@ def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -
 
 
 def _form_score(unit: AnswerUnit, same: bool) -> float:
-    """The addition to a unit's score for its form."""
+    """Return the addition to a unit's score for its form."""
     if unit.form in UNANSWERING:
         return HEADING
     return SAME_QUESTION if same else 0.0

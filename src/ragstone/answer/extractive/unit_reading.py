@@ -9,11 +9,7 @@ answers is seen when each is read by itself.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragstone.answer.extractive.unit_ranking import (
-    SAME_QUESTION,
-    RankedUnit,
-    UnitReading,
-)
+from ragstone.answer.extractive.unit_ranking import SAME_QUESTION, RankedUnit, UnitReading
 from ragstone.core.answer import log_odds
 from ragstone.core.document import find_missing_lead
 from ragstone.core.turn import Passage
@@ -33,7 +29,7 @@ CLEAR_YES, CLEAR_NO = 0.75, 0.85
 """How likely, at the mean, a passage supports the one word and contradicts the other, from which it
 is said. The reader takes what a passage does not say for a no too readily."""
 
-LEAST = 0.005
+MIN_PROBABILITY = 0.005
 """Probabilities nearer to 0 or 1 than this count as this."""
 
 PART, ALONE, PLACE = 0.6, 0.4, 0.5
@@ -67,8 +63,8 @@ _BOXES = tuple("☐☑☒")
 async def read_units(
     question: str, best: Sequence[RankedUnit], reader: PairReader
 ) -> list[RankedUnit]:
-    """The units with what the reader makes of them (`RankedUnit.reading`), best first by both.
-    What the reader cannot read stays as it is."""
+    """Return the units with what the reader makes of them (`RankedUnit.reading`), best first by
+    both. What the reader cannot read stays as it is."""
     parts = _parts(question, best)
     texts = {unit.passage.number: unit.passage for unit in best}
     readings = await reader.read([_pair(question, texts[item.passage], item) for item in parts])
@@ -81,8 +77,8 @@ async def read_units(
 async def _read_alone(
     question: str, best: Sequence[RankedUnit], reader: PairReader
 ) -> list[RankedUnit]:
-    """The units ordered also by what each of the best ones says by itself. A row or a list has been
-    read alone already; what nobody read counts as the least of these."""
+    """Return the units ordered also by what each of the best ones says by itself. A row or a list
+    has been read alone already; what nobody read counts as the least of these."""
     odds = {_key(unit): unit.reading.odds for unit in best[:READ_ALONE] if unit.reading}
     sentences = [unit for unit in best[:READ_ALONE] if unit.unit.form == "sentence"]
     if len(odds) > 1 and sentences:
@@ -90,7 +86,7 @@ async def _read_alone(
         if not all(reading.readable for reading in readings):
             return list(best)
         for unit, reading in zip(sentences, readings, strict=True):
-            odds[_key(unit)] = log_odds(reading.answers, LEAST)
+            odds[_key(unit)] = log_odds(reading.answers, MIN_PROBABILITY)
     least = min(odds.values(), default=0.0)
     read = [replace(unit, score=unit.score + ALONE * odds.get(_key(unit), least)) for unit in best]
     return sorted(read, key=lambda item: -item.score)
@@ -112,10 +108,7 @@ async def whether(question: str, unit: RankedUnit, reader: PairReader) -> str:
         replace(_pair(f"{question} {word}", unit.passage, part), question=False) for word in words
     ]
     yes, no = await reader.read(pairs)
-    for word, said, other, clear in (
-        (words[0], yes, no, CLEAR_YES),
-        (words[1], no, yes, CLEAR_NO),
-    ):
+    for word, said, other, clear in ((words[0], yes, no, CLEAR_YES), (words[1], no, yes, CLEAR_NO)):
         if said.readable and (said.supported + other.contradicted) / 2 >= clear:
             return word
     return ""
@@ -176,12 +169,12 @@ def _alone(question: str, item: RankedUnit) -> Pair:
 def _with_reading(
     unit: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading]
 ) -> RankedUnit:
-    """What nobody read counts as what answers least."""
-    odds = log_odds(min(reading.answers for reading in readings), LEAST)
+    """Let what nobody read count as what answers least."""
+    odds = log_odds(min(reading.answers for reading in readings), MIN_PROBABILITY)
     placed = False
     for read, reading in zip(parts, readings, strict=True):
         if read.holds(unit):
-            odds = max(odds, log_odds(reading.answers, LEAST))
+            odds = max(odds, log_odds(reading.answers, MIN_PROBABILITY))
             placed = placed or _meets(unit, read, reading)
     score = unit.score + PART * odds + PLACE * placed
     asked = unit.asked and odds > 0

@@ -45,12 +45,12 @@ class UnitText:
 
 
 def leans(text: str) -> bool:
-    """Whether a sentence begins with a reference to the sentence before it."""
+    """Tell whether a sentence begins with a reference to the sentence before it."""
     return bool(_ANAPHOR.match(text))
 
 
 def read(text: str, unit: AnswerUnit) -> UnitText:
-    """The unit as it stands in its passage's `text`."""
+    """Return the unit as it stands in its passage's `text`."""
     own = text[unit.start : unit.end]
     words = content_words(own)
     return UnitText(own, tuple([*content_words(unit.context), *words] if unit.context else words))
@@ -59,7 +59,7 @@ def read(text: str, unit: AnswerUnit) -> UnitText:
 def features(
     question: str, passages: Sequence[Sequence[UnitText]], headings: Sequence[str]
 ) -> list[Floats]:
-    """Per passage the features (units, len(NAMES)) of its units."""
+    """Measure per passage the features (units, len(NAMES)) of its units."""
     order = content_words(question)
     asked = dict.fromkeys(order)
     counts = Counter(word for units in passages for unit in units for word in set(unit.words))

@@ -20,7 +20,7 @@ LED: frozenset[Form] = frozenset({"sentence", "list"})
 UNANSWERING: frozenset[Form] = frozenset({"heading", "fragment"})
 """Forms that no answer is made of where there is another."""
 
-LONGEST = 1000
+MAX_SENTENCE_CHARS = 1000
 """Characters of a sentence in an answer; a longer one is divided."""
 
 LIST_ITEMS, LIST_CHARS = 20, 2000
@@ -86,7 +86,7 @@ class AnswerUnit:
 
 
 def units(text: str, blocks: Sequence[BlockSpan] = ()) -> list[AnswerUnit]:
-    """The units of a passage in order; those that are compared do not overlap.
+    """Return the units of a passage in order; those that are compared do not overlap.
 
     A line that leads in a list or code stands for that too, a heading for the beginning of its
     section, a row of a table brings its header along, and a question stands for its answer.
@@ -157,7 +157,7 @@ def _unit(text: str, pieces: Sequence[Excerpt], place: int) -> AnswerUnit:
 
 
 def _section(text: str, pieces: Sequence[Excerpt]) -> Iterator[Excerpt]:
-    """What is said of a heading's section: its first sentences, up to the first code."""
+    """Yield what is said of a heading's section: its first sentences, up to the first code."""
     said = 0
     for piece in pieces:
         if piece.kind == "heading":
@@ -171,7 +171,7 @@ def _section(text: str, pieces: Sequence[Excerpt]) -> Iterator[Excerpt]:
 
 
 def _code(text: str, code: Excerpt) -> Excerpt:
-    """The code, or the lines of it that are said."""
+    """Return the code, or the lines of it that are said."""
     if code.end - code.start <= CODE_CHARS:
         return code
     end = text.rfind("\n", code.start, code.start + CODE_CHARS)
@@ -179,7 +179,7 @@ def _code(text: str, code: Excerpt) -> Excerpt:
 
 
 def _lead_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
-    """The sentence before code that leads it in, or its caption: the name of a tab."""
+    """Return the sentence before code that leads it in, or its caption: the name of a tab."""
     before = pieces[place - 1] if place else None
     if before is None:
         return []
@@ -188,8 +188,8 @@ def _lead_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt
 
 
 def _find_introduced(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
-    """What a sentence leads to: the code right after it; where it ends with a colon, also the rest
-    of its paragraph, the next one, or the table."""
+    """Return what a sentence leads to: the code right after it; where it ends with a colon, also
+    the rest of its paragraph, the next one, or the table."""
     piece, found = pieces[place], list[Excerpt]()
     leads = bool(_LEADS.search(text[piece.start : piece.end]))
     for following in pieces[place + 1 :]:
@@ -205,11 +205,11 @@ def _find_introduced(text: str, pieces: Sequence[Excerpt], place: int) -> list[E
 
 
 def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Spans of at most LONGEST characters, divided where a clause or a word ends."""
+    """Divide spans of over MAX_SENTENCE_CHARS where a clause or a word ends."""
     pieces: list[Span] = []
     for span in spans:
         start = span.start
-        while span.end - start > LONGEST:
+        while span.end - start > MAX_SENTENCE_CHARS:
             end = _break(text, start)
             pieces.append(Span(start, end))
             start = end + len(text[end : span.end]) - len(text[end : span.end].lstrip())
@@ -219,17 +219,17 @@ def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _break(text: str, start: int) -> int:
-    """Where a piece that begins at `start` ends: behind a mark or a word, no more than LONGEST."""
-    half = start + LONGEST // 2
-    window = text[half : start + LONGEST]
+    """Find where a piece from `start` on ends: behind a mark or a word, if that is near enough."""
+    half = start + MAX_SENTENCE_CHARS // 2
+    window = text[half : start + MAX_SENTENCE_CHARS]
     marks = [m.end() for m in _BREAK.finditer(window) if not m.group().isspace()]
     gaps = [m.start() for m in _BREAK.finditer(window) if m.group().isspace()]
     return half + (marks or gaps or [len(window)])[-1]
 
 
 def _find_introduced_list(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
-    """The items, with their code, of the list that this line leads in: a sentence with a colon, or
-    a heading."""
+    """Return the items, with their code, of the list that this line leads in: a sentence with a
+    colon, or a heading."""
     piece = pieces[place]
     leads = piece.kind == "heading" or _LEADS.search(text[piece.start : piece.end])
     found: list[Excerpt] = []
@@ -250,12 +250,12 @@ def _find_introduced_list(text: str, pieces: Sequence[Excerpt], place: int) -> l
 
 
 def _is_above(item: Excerpt, lead: Excerpt) -> bool:
-    """Whether an item belongs to a list that the leading item is itself in."""
+    """Tell whether an item belongs to a list that the leading item is itself in."""
     return item.kind == lead.kind == "item" and item.block.level <= lead.block.level
 
 
 def _answer(text: str, pieces: Sequence[Excerpt], place: int) -> tuple[Excerpt, ...]:
-    """What follows a question up to the next one or a heading, without an "A:" before it."""
+    """Return what follows a question up to the next one or a heading, without an "A:" before it."""
     said: list[Excerpt] = []
     for piece in pieces[place + 1 :]:
         line = text[piece.start : piece.end]
@@ -269,8 +269,8 @@ def _answer(text: str, pieces: Sequence[Excerpt], place: int) -> tuple[Excerpt, 
 
 
 def _headers(text: str, pieces: Sequence[Excerpt]) -> dict[int, Excerpt | None]:
-    """The header of every row of a table (an empty one if it has none) by the row's place; None for
-    a line that is a header or a rule itself."""
+    """Return the header of every row of a table (an empty one if it has none) by the row's place;
+    None for a line that is a header or a rule itself."""
     found: dict[int, Excerpt | None] = {}
     header: Excerpt | None = None
     for place, piece in enumerate(pieces):
@@ -294,7 +294,7 @@ def _headers(text: str, pieces: Sequence[Excerpt]) -> dict[int, Excerpt | None]:
 
 
 def _heads(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
-    """Whether a row names the columns of the next one."""
+    """Tell whether a row names the columns of the next one."""
     following = pieces[place + 1] if place + 1 < len(pieces) else None
     if following is None or following.block is not pieces[place].block:
         return False

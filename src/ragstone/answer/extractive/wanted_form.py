@@ -41,7 +41,7 @@ class WantedForm:
 
 
 def read_form(guidance: str) -> WantedForm:
-    """The form that the instructions want."""
+    """Return the form that the instructions want."""
     counted = _wish(_COUNTED, guidance)
     brief = 1 if _wish(_BRIEF, guidance) else None
     sentences = _NUMBERS[counted[1].casefold()] if counted else brief
@@ -49,7 +49,7 @@ def read_form(guidance: str) -> WantedForm:
 
 
 def _wish(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """The first match that is not negated."""
+    """Return the first match that is not negated."""
     for match in pattern.finditer(text):
         if not _NOT.search(text[max(0, match.start() - BEFORE) : match.start()]):
             return match

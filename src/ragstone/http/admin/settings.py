@@ -90,11 +90,7 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/{key:path}", response_model=None)
     async def one(
-        key: str,
-        who: Who,
-        tenant: Tenant = "",
-        collection: Collection = "",
-        dialect: Dialect = "",
+        key: str, who: Who, tenant: Tenant = "", collection: Collection = "", dialect: Dialect = ""
     ) -> Response:
         """One setting with every place that has a value for it."""
         of_tenant(who, tenant, collection)

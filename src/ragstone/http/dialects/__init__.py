@@ -20,8 +20,8 @@ class DialectParts:
 
 
 def dialects(parts: DialectParts, ours: bool) -> Iterable[APIRouter]:
-    """The routes of the dialects that are switched on: ours, or those of other packages. One of
-    another package that is broken is left out, and the log says why. Raises ConfigError for a
+    """Return the routes of the dialects that are switched on: ours, or those of other packages. One
+    of another package that is broken is left out, and the log says why. Raises ConfigError for a
     setting that names none."""
     off = parts.settings.dialects.off
     for name in off:

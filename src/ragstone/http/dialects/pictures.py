@@ -18,17 +18,17 @@ _BEGINNINGS = (
 
 
 def image_type(data: bytes) -> str | None:
-    """The media type of PNG, JPEG, GIF and WebP; None for anything else, SVG among it."""
+    """Return the media type of PNG, JPEG, GIF and WebP; None for anything else, SVG among it."""
     for beginning, name in _BEGINNINGS:
         if data.startswith(beginning):
             return name
     return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
 
 
-MOST = 8
+MAX_IMAGES = 8
 """Images of one question."""
 
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 """Bytes of one image; SERVER__MAX_REQUEST_MB bounds them all."""
 
 _URL = re.compile("(data|https?):", re.IGNORECASE)
@@ -36,26 +36,26 @@ _DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
 
 
 def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
-    """The images of a request; raises InputError and TooLarge.
+    """Return the images of a request; raises InputError and TooLarge.
 
     Their type is what their bytes say, whatever the client says.
     """
-    if len(given) > MOST:
-        raise InputError(f"{len(given)} images are too many; send at most {MOST}.")
+    if len(given) > MAX_IMAGES:
+        raise InputError(f"{len(given)} images are too many; send at most {MAX_IMAGES}.")
     return tuple(_decode_picture(text) for text in given)
 
 
 def of_urls(given: Sequence[str]) -> tuple[Picture, ...]:
-    """The images of data URLs, bare base64 being none; raises InputError and TooLarge."""
+    """Return the images of data URLs, bare base64 being none; raises InputError and TooLarge."""
     if not all(_URL.match(url) for url in given):
         raise InputError("An image_url needs a url that begins like data:image/png;base64,.")
     return pictures(given)
 
 
 def picture(data: bytes) -> Picture:
-    """One image from its bytes; raises InputError and TooLarge."""
-    if len(data) > MOST_BYTES:
-        raise TooLarge(f"An image is larger than {MOST_BYTES // 1_000_000} MB; make it smaller.")
+    """Return one image from its bytes; raises InputError and TooLarge."""
+    if len(data) > MAX_BYTES:
+        raise TooLarge(f"An image is larger than {MAX_BYTES // 1_000_000} MB; make it smaller.")
     media_type = image_type(data)
     if media_type is None:
         raise InputError("Not a valid image: send PNG, JPEG, GIF or WebP.")

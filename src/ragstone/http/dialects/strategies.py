@@ -44,5 +44,5 @@ StrategyName = Annotated[
 
 
 def find_strategy(strategy: str | None) -> Wanted:
-    """What a checked name asks for."""
+    """Return what a checked name asks for."""
     return NAMED[strategy] if strategy else Wanted()

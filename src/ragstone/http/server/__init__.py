@@ -77,7 +77,7 @@ async def _local_token(settings: Settings, data: Path) -> str | None:
 
 
 def _how_to_enter(address: str) -> str:
-    """What people and programs need. Only a terminal shows the token: logs would keep it."""
+    """Return what people and programs need. Only a terminal shows the token: logs would keep it."""
     if not sys.stdout.isatty():
         address = "the address that 'ragstone token --login' prints"
     return (

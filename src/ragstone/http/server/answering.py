@@ -143,7 +143,7 @@ async def _check_credentials(
 
 
 async def _has_credentials(settings: Settings, service: Service) -> bool:
-    return settings.auth.configured or await service.keys.exist()
+    return settings.auth.is_configured or await service.keys.exist()
 
 
 class _Server(uvicorn.Server):

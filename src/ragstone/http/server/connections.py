@@ -136,6 +136,6 @@ class HttpConnection(HttpToolsProtocol):
 
 
 def protocol(head_seconds: float, send_seconds: float, most: int) -> type[asyncio.Protocol]:
-    """Connections with these limits."""
+    """Make a class of connections with these limits."""
     limits = {"head_seconds": head_seconds, "send_seconds": send_seconds, "most": most}
     return type("Limited", (HttpConnection,), limits)

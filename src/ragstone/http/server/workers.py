@@ -38,7 +38,7 @@ STOP_SECONDS = 10.0
 
 
 def limit(settings: Settings) -> Settings:
-    """The settings, with one process where only one can hold the index or the state."""
+    """Return the settings, with one process where only one can hold the index or the state."""
     if settings.server.workers == 1:
         return settings
     if not settings.index.is_shared:

@@ -5,13 +5,11 @@ else. Who has no credential may load it: what it shows comes later, by what the 
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -45,14 +43,14 @@ class WebFile:
 
 
 def addresses() -> frozenset[str]:
-    """Every address of the web app."""
+    """Return every address of the web app."""
     inside = (file.relative_to(FILES).as_posix() for file in FILES.rglob("*") if file.is_file())
     return frozenset({"/", *(PREFIX + item for item in inside)}) - {PREFIX + "widget.html"}
 
 
 @cache
 def load(name: str) -> WebFile:
-    """A file of the web app, read and compressed once. Blocking: use it in a thread."""
+    """Return a file of the web app, read and compressed once. Blocking: use it in a thread."""
     content = (FILES / name).read_bytes()
     tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
     media_type = TYPES[Path(name).suffix]
@@ -60,7 +58,7 @@ def load(name: str) -> WebFile:
 
 
 async def read(name: str) -> WebFile:
-    """A file of the web app."""
+    """Return a file of the web app."""
     return await asyncio.to_thread(load, name)
 
 
@@ -88,11 +86,7 @@ async def _file_response(request: Request, name: str) -> Response:
     if request.headers.get("if-none-match") == found.tag:
         return Response(status_code=304, headers=headers)
     headers |= {"content-type": found.media_type}
-    if _takes_gzip(request.headers):
+    if "gzip" in request.headers.get("accept-encoding", ""):
         headers |= {"content-encoding": "gzip"}
         return Response(found.compressed, headers=headers)
     return Response(found.content, headers=headers)
-
-
-def _takes_gzip(headers: Mapping[str, str] | Headers) -> bool:
-    return "gzip" in headers.get("accept-encoding", "")

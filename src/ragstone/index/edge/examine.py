@@ -19,7 +19,7 @@ from typing import Any, Literal
 import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.disk import disk_error, free_floor, need_room
+from ragstone.core.disk import disk_bytes, disk_error, free_floor, need_room
 from ragstone.core.errors import StateUnavailable
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import (
@@ -32,7 +32,6 @@ from ragstone.index.edge.shard import (
     SUM,
     chunk_sum,
     copy_shard,
-    disk_bytes,
     open_shard,
     points,
 )
@@ -86,13 +85,13 @@ class Saved:
 
 
 def find_flaws(shard: Shard) -> list[str]:
-    """What is wrong with a shard that nothing has open, a phrase each."""
+    """Return what is wrong with a shard that nothing has open, a phrase each."""
     said = _in_child("check", shard, shard.path)
     return [str(item) for item in said] if isinstance(said, list) else [str(said)]
 
 
 def can_open(shard: Shard) -> bool:
-    """Whether a shard that nothing has open can be opened, whatever it holds."""
+    """Tell whether a shard that nothing has open can be opened, whatever it holds."""
     return bool(_in_child("open", shard, shard.path) == [])
 
 
@@ -218,8 +217,8 @@ field's index than without."""
 
 
 def _whole(payload: dict[str, Any]) -> bool:
-    """Whether a chunk is what was written; one from before there were checksums is, if it can be
-    read."""
+    """Tell whether a chunk is what was written; one from before there were checksums is, if it can
+    be read."""
     try:
         Chunk.from_payload(payload)
     except (KeyError, TypeError):
@@ -254,8 +253,8 @@ def _facet(opened: edge.EdgeShard, field: str, where: edge.Filter | None) -> Cou
 
 
 def _bounds(counter: Counter[Any], below: float) -> Iterator[float]:
-    """Numbers from which on to count, so much below some that chunks have; none that another one is
-    as near to as floats err."""
+    """Yield numbers from which on to count, so much below some that chunks have; none that another
+    one is as near to as floats err."""
     for value in sorted(counter)[:: max(1, len(counter) // RANGES)]:
         low = value - below
         if not below or all(abs(other - low) > below / 100 for other in counter):
@@ -263,13 +262,13 @@ def _bounds(counter: Counter[Any], below: float) -> Iterator[float]:
 
 
 def _at_least(opened: edge.EdgeShard, field: str, low: float) -> int:
-    """How many chunks the field's index finds from a number on."""
+    """Tell how many chunks the field's index finds from a number on."""
     reached = edge.FieldCondition(field, range=edge.RangeFloat(gte=low))
     return int(opened.count(edge.CountRequest(exact=True, filter=edge.Filter(must=[reached]))))
 
 
 def _finds_itself(opened: edge.EdgeShard, vector: list[float]) -> bool:
-    """Whether a search for a chunk's vector finds something as near as that."""
+    """Tell whether a search for a chunk's vector finds something as near as that."""
     query = edge.Query.Nearest(vector, using=DENSE)
     params = edge.SearchParams(quantization=edge.QuantizationSearchParams(rescore=True))
     request = edge.QueryRequest(NEIGHBOURS, query=query, params=params)
@@ -317,7 +316,7 @@ def rescue(shard: Shard, target: Path) -> dict[str, int]:
 
 
 def _dimensions(opened: edge.EdgeShard) -> int:
-    """The length of the first vector that can be read."""
+    """Return the length of the first vector that can be read."""
     found = (_read_vector(opened, id, DENSE) for id in _ids(opened))
     return next((len(vector) for vector in found if vector), 1)
 
@@ -329,7 +328,7 @@ def _row_matrix(vector: list[float]) -> Any:
 
 
 def _open_damaged(shard: Shard) -> edge.EdgeShard:
-    """The shard without what can be made anew, then without what stops it from opening."""
+    """Return the shard without what can be made anew, then without what stops it from opening."""
     segments = sorted((shard.path / "segments").glob("*"))
     for segment in segments:
         for name in REBUILT:
@@ -364,7 +363,7 @@ def _ids(opened: edge.EdgeShard) -> Iterator[Any]:
 
 
 def _read_chunk(opened: edge.EdgeShard, id: Any) -> Chunk | None:
-    """A chunk that is as it was written, None for another."""
+    """Return a chunk that is as it was written, None for another."""
     try:
         [record] = opened.retrieve([id], True, False)
     except BaseException:  # Edge's panics are no Exceptions.
@@ -374,7 +373,7 @@ def _read_chunk(opened: edge.EdgeShard, id: Any) -> Chunk | None:
 
 
 def _read_vector(opened: edge.EdgeShard, id: Any, name: str) -> list[float] | None:
-    """The vector of a chunk that is as it was written, None for another."""
+    """Return the vector of a chunk that is as it was written, None for another."""
     try:
         [record] = opened.retrieve([id], False, [name])
     except BaseException:  # Edge's panics are no Exceptions.

@@ -356,7 +356,7 @@ def _scroll(request: edge.ScrollRequest, held: OpenShard) -> tuple[list[edge.Rec
 def _count_values(
     held: OpenShard, field: str, condition: edge.Filter, limit: int
 ) -> dict[str, int]:
-    """How many chunks hold each value of a field, by reading it of each."""
+    """Tell how many chunks hold each value of a field, by reading it of each."""
     counts: Counter[str] = Counter()
     offset: Any = None
     while True:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ragstone.core.disk import disk_bytes
 from ragstone.core.errors import IndexUnavailable, StorageFull
 from ragstone.core.records import Collection
 from ragstone.index.edge.pool import OpenShard, ShardPool
@@ -21,7 +22,6 @@ from ragstone.index.edge.shard import (
     UNDELETED,
     copy_shard,
     count_optimized_points,
-    disk_bytes,
     flush_shard,
     next_generation,
     open_shard,

@@ -4,7 +4,6 @@ import atexit
 import json
 import os
 import shutil
-import sys
 import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from urllib.parse import quote
 import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.disk import free_floor
+from ragstone.core.disk import disk_bytes, free_floor
 from ragstone.core.errors import StorageFull
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
@@ -45,7 +44,7 @@ def copy_shard(source: Path, target: Path, with_log: bool = True) -> None:
 
 
 def copy_elsewhere(source: Path) -> Path:
-    """A copy of a shard's directory on another disk, or in memory. Raises StorageFull."""
+    """Return a copy of a shard's directory on another disk, or in memory. Raises StorageFull."""
     for place in dict.fromkeys((tempfile.gettempdir(), "/dev/shm")):  # noqa: S108
         size = disk_bytes(source) + free_floor(source)
         if os.path.isdir(place) and shutil.disk_usage(place).free >= size:
@@ -57,15 +56,6 @@ def copy_elsewhere(source: Path) -> Path:
         f"The disk of {source} is full, and no other one has {size:,} bytes for a copy to read. "
         "Free some space."
     )
-
-
-def disk_bytes(path: Path) -> int:
-    """What a directory takes on the disk, where Edge's files are mostly holes."""
-    found = [file.stat() for file in path.rglob("*") if file.is_file()]
-    if sys.platform == "win32":
-        return sum(item.st_size for item in found)
-    # POSIX counts blocks of 512 bytes, whatever the file system has.
-    return sum(item.st_blocks * 512 for item in found)
 
 
 def _copy_sparse(source: str, target: str) -> None:
@@ -139,12 +129,12 @@ OPTIMIZED = "optimized"
 
 
 def shard_path(root: Path, collection: Collection) -> Path:
-    """The directory of `collection`'s shard; ids are quoted so that none leaves `root`."""
+    """Return the directory of `collection`'s shard; ids are quoted so that none leaves `root`."""
     return root / _safe(collection.tenant) / _safe(collection.id) / str(collection.build)
 
 
 def newest_generation(base: Path) -> Path:
-    """The directory that is the shard now; what a crash left of others is removed.
+    """Return the directory that is the shard now; what a crash left of others is removed.
 
     `base` is the first generation; each that was built from another one counts one up.
     """
@@ -157,8 +147,8 @@ def newest_generation(base: Path) -> Path:
 
 
 def list_shards(root: Path) -> list[Path]:
-    """The directory that is the shard now of every collection and build below `root`; nothing is
-    removed."""
+    """Return the directory that is the shard now of every collection and build below `root`;
+    nothing is removed."""
     newest: dict[Path, Path] = {}
     for path in root.glob("*/*/*"):
         base = path.with_name(path.name.partition(".")[0])
@@ -168,7 +158,7 @@ def list_shards(root: Path) -> list[Path]:
 
 
 def next_generation(path: Path) -> Path:
-    """Where the generation after the one at `path` belongs."""
+    """Return where the generation after the one at `path` belongs."""
     return path.with_name(f"{path.name.partition('.')[0]}.{_number(path) + 1}")
 
 
@@ -286,7 +276,7 @@ def _with_words(
     threshold: int | None,
     erasing: bool,
 ) -> edge.EdgeConfig:
-    """The configuration of a shard with these vectors and those of words."""
+    """Return the configuration of a shard with these vectors and those of words."""
     words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, datatype=datatype)
     return edge.EdgeConfig(
         vectors=vectors,
@@ -352,28 +342,25 @@ def _continue_numbering(shard: edge.EdgeShard) -> None:
 
 
 def holds_deleted(root: Path, collection: Collection) -> bool:
-    """Whether files of the collection may hold what was deleted from it."""
+    """Tell whether files of the collection may hold what was deleted from it."""
     base = shard_path(root, collection)
     there = [path for path in (base, *_generations(base)) if path.exists()]
     return not all((path / UNDELETED).exists() for path in there)
 
 
 def count_optimized_points(path: Path) -> int:
-    """How many points the shard at `path` had when it was optimized, 0 if it never was or the file
-    that says so is damaged: then it is optimized again."""
+    """Tell how many points the shard at `path` had when it was optimized, 0 if it never was or the
+    file that says so is damaged: then it is optimized again."""
     file = path / OPTIMIZED
     said = file.read_bytes() if file.is_file() else b""
     return int(said) if said.isdigit() else 0
 
 
 def points(
-    chunks: Sequence[Chunk],
-    vectors: Vectors | None,
-    bm25: Bm25Encoder,
-    late: Vectors | None = None,
+    chunks: Sequence[Chunk], vectors: Vectors | None, bm25: Bm25Encoder, late: Vectors | None = None
 ) -> list[edge.Point]:
-    """Chunks as points: the sparse vector always, the dense one and that of late interaction where
-    there are some."""
+    """Return chunks as points: the sparse vector always, the dense one and that of late interaction
+    where there are some."""
     none = [None] * len(chunks)
     rows = none if vectors is None else vectors.tolist()
     lates = none if late is None else late.tolist()
@@ -397,8 +384,8 @@ def _point(
 
 
 def chunk_sum(payload: Mapping[str, Any]) -> int:
-    """A checksum of a chunk's fields, by which a damaged one is told from what was written. It
-    leaves out floats: Edge rounds the last bit of some."""
+    """Return a checksum of a chunk's fields, by which a damaged one is told from what was written.
+    It leaves out floats: Edge rounds the last bit of some."""
     fields = {name: payload[name] for name in _SUMMED if name in payload}
     told = {name: value for name, value in fields.items() if not isinstance(value, _UNTOLD)}
     if "metadata" in told:

@@ -34,7 +34,7 @@ def parse_archive(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def parse_nested_archive(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
-    """The archive of a file that stands in `depth` others."""
+    """Return the archive of a file that stands in `depth` others."""
     with open_archive(path, max_bytes):
         pass
     left_out = LeftOut()
@@ -43,8 +43,8 @@ def parse_nested_archive(path: Path, ending: str, max_bytes: int, depth: int) ->
 
 
 def entries_by_name(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
-    """The members of an archive by their paths in it: no folders and links, and no path that leads
-    out of it. Where a name stands there twice, the later one gets "-2" and so on."""
+    """Return the members of an archive by their paths in it: no folders and links, and no path that
+    leads out of it. Where a name stands there twice, the later one gets "-2" and so on."""
     infos = archive.infolist()
     entries: dict[str, zipfile.ZipInfo] = {}
     for entry, name in zip(infos, _read_names(infos), strict=True):
@@ -80,12 +80,12 @@ def _blocks(path: Path, max_bytes: int, left_out: LeftOut, depth: int) -> Iterat
 
 
 def _is_unicode(entry: zipfile.ZipInfo) -> bool:
-    """Whether zipfile knows the name; it takes others for those of the first IBM PCs."""
+    """Tell whether zipfile knows the name; it takes others for those of the first IBM PCs."""
     return bool(entry.flag_bits & _UTF8) or entry.filename.isascii()
 
 
 def _read_names(entries: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """The names of members, also of those that are not said to be in UTF-8."""
+    """Return the names of members, also of those that are not said to be in UTF-8."""
     names = [item.filename if _is_unicode(item) else _unicode_path(item) for item in entries]
     old = [
         item.filename.encode("cp437") for item, name in zip(entries, names, strict=True) if not name

@@ -21,7 +21,7 @@ _DECLARED = "sep="
 
 
 def parse_csv(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The rows of a CSV or TSV file. Raises UnreadableDocument, and so may the blocks."""
+    """Return the rows of a CSV or TSV file. Raises UnreadableDocument, and so may the blocks."""
     return Parsed("", _blocks(path, ending))
 
 
@@ -80,7 +80,7 @@ def _delimiter(sample: str) -> str:
 
 
 def _quote(sample: str, delimiter: str) -> str:
-    """The mark round cells, by what stands beside the delimiters."""
+    """Return the mark round cells, by what stands beside the delimiters."""
     double, single = (
         sample.count(f"{delimiter}{mark}") + sample.count(f"{mark}{delimiter}") for mark in _QUOTES
     )
@@ -88,7 +88,7 @@ def _quote(sample: str, delimiter: str) -> str:
 
 
 def _is_padded(sample: str, delimiter: str, mark: str) -> bool:
-    """Whether spaces stand before the marks round cells."""
+    """Tell whether spaces stand before the marks round cells."""
     if delimiter == "\t":
         return False
     between = re.escape(delimiter)

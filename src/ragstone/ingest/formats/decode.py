@@ -62,7 +62,7 @@ def open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
 
 
 def decode_file(path: Path) -> str:
-    """The whole text of a file; see `open_text`."""
+    """Return the whole text of a file; see `open_text`."""
     try:
         return decode(path.read_bytes(), path.name)
     except OSError as error:
@@ -77,7 +77,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def detect_encoding(path: Path) -> str:
-    """The name of the file's encoding; raises UnreadableDocument for binary data."""
+    """Return the name of the file's encoding; raises UnreadableDocument for binary data."""
     with path.open("rb") as file:
         return _check_encoding(file.read(_SAMPLE_BYTES), path.name)
 
@@ -171,7 +171,7 @@ def _decode_strictly(data: bytes, encoding: str) -> str:
 
 
 def _bad_utf8(sample: bytes) -> int:
-    """How many places are not UTF-8; a character cut off at the end of the sample is fine."""
+    """Tell how many places are not UTF-8; a character cut off at the end of the sample is fine."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     own = sample.count("\ufffd".encode())
     return decoder.decode(sample, final=len(sample) < _SAMPLE_BYTES).count("\ufffd") - own

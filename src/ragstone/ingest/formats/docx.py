@@ -104,7 +104,7 @@ def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
         title,
         blocks,
         metadata=metadata | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )
@@ -144,7 +144,7 @@ class _Reader:
             yield from add_running_heads(body, headers, footers)
 
     def _read_running_texts(self, kind: str) -> list[str]:
-        """The texts of the headers or footers that a section shows."""
+        """Return the texts of the headers or footers that a section shows."""
         shows_even = is_enabled(self._read_related(RELATION.SETTINGS), "evenAndOddHeaders")
         found: list[str] = []
         for reference in self._body.iter(f"{W}{kind}Reference"):
@@ -159,7 +159,7 @@ class _Reader:
         return found
 
     def _read_related(self, kind: str) -> Any:
-        """The XML of a part that the document is related to, None without one."""
+        """Return the XML of a part that the document is related to, None without one."""
         for relation in self._part.rels.values():
             if relation.reltype == kind and not relation.is_external:
                 blob = relation.target_part.blob
@@ -167,7 +167,7 @@ class _Reader:
         return None
 
     def _children(self, parent: Any, depth: int) -> Iterator[Block]:
-        """The blocks of what holds paragraphs and tables: body, cell, box, note."""
+        """Yield the blocks of what holds paragraphs and tables: body, cell, box, note."""
         if depth > _MAX_DEPTH:
             return
         for child in parent.iterchildren():
@@ -188,7 +188,8 @@ class _Reader:
         text = tidy_text("".join(found.parts))
         # The list counts on for empty paragraphs too, but not for one whose end a tracked change
         # deletes: it is one with the next.
-        if text or not _is_deleted(properties):
+        # A paragraph whose end is deleted has no number of its own.
+        if text or not (properties is not None and properties.find(f"{W}rPr/{W}del") is not None):
             label, level = self._number(properties, style)
         # The headings follow anyway, and a question for one would find its line in the contents.
         if _CONTENTS_NAME.fullmatch(style.name):
@@ -278,7 +279,7 @@ class _Reader:
         return mark_code(text) if self._is_code(element) else text
 
     def _is_code(self, run: Any) -> bool:
-        """Whether a run has a style for code inside a line."""
+        """Tell whether a run has a style for code inside a line."""
         style = run.find(f"{W}rPr/{W}rStyle") if self._code_styles else None
         return style is not None and style.get(f"{W}val", "") in self._code_styles
 
@@ -291,7 +292,7 @@ class _Reader:
             self._fields.pop()
 
     def _read_drawing(self, element: Any, depth: int) -> list[Block]:
-        """The text boxes, charts and diagrams of a drawing."""
+        """Return the text boxes, charts and diagrams of a drawing."""
         if depth > _MAX_DEPTH:
             return []
         found: list[Block] = []
@@ -326,7 +327,7 @@ class _Reader:
         return parse_xml(part.blob) if part is not None and part.blob else None
 
     def _note(self, kind: str, number: str, depth: int) -> Iterator[Block]:
-        """The note that a paragraph refers to, with its number as Word counts it."""
+        """Yield the note that a paragraph refers to, with its number as Word counts it."""
         # A second reference to a note shows its number again, not its text.
         note = self._notes[kind].pop(number, None)
         if note is None:
@@ -427,7 +428,7 @@ def _text_block(
 
 
 def _deleted_text(element: Any) -> str:
-    """The text of a tracked deletion; empty for any other element."""
+    """Return the text of a tracked deletion; empty for any other element."""
     texts = element.iter(f"{W}delText") if element.tag == f"{W}del" else ()
     return "".join(item.text or "" for item in texts)
 
@@ -437,7 +438,7 @@ def _run_text(run: Any) -> str:
 
 
 def _join_code(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Paragraphs of code that follow each other are one block."""
+    """Yield paragraphs of code that follow each other are one block."""
     held: Block | None = None
     for block in blocks:
         if held and block.kind == "code":
@@ -465,7 +466,7 @@ def _attach_captions(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _notes(root: Any, kind: str) -> dict[str, Any]:
-    """Notes by their ids; separators are none."""
+    """Return notes by their ids; separators are none."""
     if root is None:
         return {}
     return {
@@ -480,7 +481,7 @@ def _rows(table: Any) -> Iterator[Any]:
 
 
 def _iterate_nested(parent: Any, tag: str) -> Iterator[Any]:
-    """The rows of a table or cells of a row, also where controls or insertions wrap them."""
+    """Yield the rows of a table or cells of a row, also where controls or insertions wrap them."""
     for child in parent.iterchildren():
         if child.tag == tag:
             yield child
@@ -500,14 +501,9 @@ def _choice(element: Any) -> Any:
 
 
 def _is_contents(element: Any) -> bool:
-    """Whether a content control holds the generated table of contents."""
+    """Tell whether a content control holds the generated table of contents."""
     gallery = element.find(f"{W}sdtPr/{W}docPartObj/{W}docPartGallery")
     return attribute(gallery) == "Table of Contents"
-
-
-def _is_deleted(properties: Any) -> bool:
-    """Whether the end of the paragraph is deleted, so that it has no number of its own."""
-    return properties is not None and properties.find(f"{W}rPr/{W}del") is not None
 
 
 DOCX = Format(

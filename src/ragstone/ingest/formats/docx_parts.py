@@ -47,7 +47,7 @@ class ParagraphStyle:
 
 
 def cell_indent(cell: Any) -> int:
-    """How many points the first paragraph of a cell is indented."""
+    """Tell how many points the first paragraph of a cell is indented."""
     found = next(cell.iter(f"{W}ind"), None)
     first = next(cell.iter(f"{W}p"), None)
     if found is None or first is None or found.getparent().getparent() is not first:
@@ -77,7 +77,7 @@ class TableCell:
 
 
 def heading_level(properties: Any, style: ParagraphStyle) -> int:
-    """The heading level of a paragraph: its own, else its style's; 0 for body text."""
+    """Return the heading level of a paragraph: its own, else its style's; 0 for body text."""
     own = "" if properties is None else attribute(properties.find(f"{W}outlineLvl"))
     if own.isdecimal():
         return int(own) + 1 if int(own) < _BODY_TEXT else 0
@@ -85,7 +85,7 @@ def heading_level(properties: Any, style: ParagraphStyle) -> int:
 
 
 def read_styles(root: Any) -> dict[str, ParagraphStyle]:
-    """The paragraph styles by their ids; each inherits from what it is based on."""
+    """Return the paragraph styles by their ids; each inherits from what it is based on."""
     elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")
                 if item.get(f"{W}type", "paragraph") == "paragraph"}  # fmt: skip
     found: dict[str, ParagraphStyle] = {}
@@ -113,7 +113,7 @@ def read_styles(root: Any) -> dict[str, ParagraphStyle]:
 
 
 def _list_bases(elements: Mapping[str, Any], key: str) -> list[str]:
-    """A style and those that it is based on, nearest first, by their ids."""
+    """Return a style and those that it is based on, nearest first, by their ids."""
     chain: list[str] = []
     # Damaged files have styles that are based on each other in a circle.
     while key in elements and key not in chain:
@@ -123,7 +123,7 @@ def _list_bases(elements: Mapping[str, Any], key: str) -> list[str]:
 
 
 def read_code_styles(root: Any) -> frozenset[str]:
-    """The ids of the styles for code inside a line, and of those that are based on one."""
+    """Return the ids of the styles for code inside a line, and of those that are based on one."""
     elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")
                 if item.get(f"{W}type") == "character"}  # fmt: skip
     found = set[str]()
@@ -136,26 +136,29 @@ def read_code_styles(root: Any) -> frozenset[str]:
 
 
 def find_formatting_styles(root: Any, names: Sequence[str]) -> frozenset[str]:
-    """The ids of the styles that have a property of these `names`, by themselves or by what they
-    are based on."""
+    """Return the ids of the styles that have a property of these `names`, by themselves or by what
+    they are based on."""
     elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")}
     found = set[str]()
     for key in elements:
-        said = (_said(elements[item].find(f"{W}rPr"), names) for item in _list_bases(elements, key))
+        said = (
+            _read_switch(elements[item].find(f"{W}rPr"), names)
+            for item in _list_bases(elements, key)
+        )
         if next((has for has in said if has is not None), False):
             found.add(key)
     return frozenset(found)
 
 
-def _said(properties: Any, names: Sequence[str]) -> bool | None:
-    """Whether text has a property of these names, None where its properties do not say."""
+def _read_switch(properties: Any, names: Sequence[str]) -> bool | None:
+    """Tell whether text has a property of these names, None where its properties do not say."""
     if properties is None or all(properties.find(f"{W}{name}") is None for name in names):
         return None
     return any(is_enabled(properties, name) for name in names)
 
 
 def _level_by_name(names: Iterable[str]) -> int:
-    """The level that the names of a style and those it is based on say; they are never
+    """Return the level that the names of a style and those it is based on say; they are never
     translated for Word's own styles."""
     for name in names:
         if name == "title":
@@ -166,7 +169,7 @@ def _level_by_name(names: Iterable[str]) -> int:
 
 
 def is_layout_table(rows: list[list[TableCell]], *, has_names: bool) -> bool:
-    """Whether a table only arranges text: one cell a row, or cells with headings, with tables
+    """Tell whether a table only arranges text: one cell a row, or cells with headings, with tables
     where no row names the columns, or with long text of several blocks."""
     arranged = {"heading"} if has_names else {"heading", "table"}
     if all(len(row) <= 1 for row in rows):
@@ -184,7 +187,7 @@ def is_layout_table(rows: list[list[TableCell]], *, has_names: bool) -> bool:
 
 
 def fill_merged(rows: list[list[TableCell]]) -> list[list[TableCell | None]]:
-    """The rows with a cell for each column: merged ones stand in each column and row."""
+    """Return the rows with a cell for each column: merged ones stand in each column and row."""
     grid: list[list[TableCell | None]] = []
     for row in rows:
         line: list[TableCell | None] = []
@@ -199,7 +202,7 @@ def fill_merged(rows: list[list[TableCell]]) -> list[list[TableCell | None]]:
 
 
 def own_text(element: Any) -> str | None:
-    """The text that an element stands for, None for one that may hold others."""
+    """Return the text that an element stands for, None for one that may hold others."""
     tag = element.tag
     if tag in (f"{W}t", f"{MATH}t"):
         return element.text or ""
@@ -234,10 +237,10 @@ def math_text(tag: str, text: str) -> str:
 
 
 def is_formatted(run: Any, names: Sequence[str], styles: Set[str]) -> bool:
-    """Whether a run has a property of these names by itself, or by its style or its paragraph's, if
-    these are among the `styles` that have it."""
+    """Tell whether a run has a property of these names by itself, or by its style or its
+    paragraph's, if these are among the `styles` that have it."""
     properties = run.find(f"{W}rPr")
-    if (said := _said(properties, names)) is not None:
+    if (said := _read_switch(properties, names)) is not None:
         return said
     if not styles:
         return False
@@ -255,7 +258,7 @@ def is_enabled(properties: Any, name: str) -> bool:
 
 
 def _symbol(element: Any) -> str:
-    """A character by its number; those of symbol fonts mean pictures."""
+    """Return a character by its number; those of symbol fonts mean pictures."""
     font = element.get(f"{W}font", "").lower()
     code = element.get(f"{W}char", "")
     try:

@@ -20,7 +20,7 @@ _STEPS_CHARS = 500
 
 
 def chart_blocks(root: Any | None, page: int | None = None) -> Iterator[Block]:
-    """A chart as a table: a row for each category, a column for each series."""
+    """Yield a chart as a table: a row for each category, a column for each series."""
     if root is None:
         return
     title = " ".join("".join(_texts(item)) for item in root.iter(f"{_C}title"))
@@ -73,7 +73,7 @@ def _paragraphs(point: Any) -> list[str]:
 
 
 def _place_nodes(root: Any, nodes: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """The nodes in the order of the diagram, each with how deep it lies."""
+    """Return the nodes in the order of the diagram, each with how deep it lies."""
     below: dict[str, list[tuple[int, str]]] = {}
     for link in root.iter(f"{_DGM}cxn"):
         source, target, order = link.get("srcId"), link.get("destId"), link.get("srcOrd", "")
@@ -100,7 +100,7 @@ def _first(series: Any, *names: str) -> Any | None:
 
 
 def _points(root: Any | None) -> dict[int, str]:
-    """The cached values by their index; numbers without the noise of binary fractions."""
+    """Return the cached values by their index; numbers without the noise of binary fractions."""
     found: dict[int, str] = {}
     for point in root.iter(f"{_C}pt") if root is not None else ():
         value = point.find(f"{_C}v")

@@ -86,7 +86,7 @@ class Pictures:
         return tuple(notes)
 
     def last_notes(self) -> tuple[str, ...]:
-        """What turned out while the document was read."""
+        """Return what turned out while the document was read."""
         notes = []
         if self._unshown:
             one = self._unshown == 1
@@ -107,24 +107,24 @@ class Pictures:
         return tuple(notes)
 
     @property
-    def recognised(self) -> int:
+    def recognition_count(self) -> int:
         """In how many pictures text is looked for."""
         return len(self._read) if self._recognition.possible else 0
 
     def waits(self, name: str) -> bool:
-        """Whether the picture with this name is there and has not been met."""
+        """Tell whether the picture with this name is there and has not been met."""
         return name in self._waiting
 
     def content(self, name: str) -> bytes:
-        """The bytes of the picture with this name in its id; raises UnreadableDocument."""
+        """Return the bytes of the picture with this name in its id; raises UnreadableDocument."""
         for key, item in self._all.items():
             if name in (key, item.name):
                 return item.read()
         raise UnreadableDocument(f"{self._document} holds no such picture.")
 
     def blocks(self, name: str, said: str, page: int | None = None) -> Iterator[Block]:
-        """What is said of the picture with this name in the package, and the text in it; of one
-        of which neither is there, a caption without text."""
+        """Yield what is said of the picture with this name in the package, and the text in it; of
+        one of which neither is there, a caption without text."""
         said = " ".join(_GUESSED.sub("", said).split())
         said = said if _SAID.search(said) and not _NUMBERED.fullmatch(said) else ""
         figure, text = self._register_picture(name)
@@ -136,8 +136,8 @@ class Pictures:
             yield replace(block, kind=kind, level=level, page=page, places=(), pictures=figure)
 
     def _register_picture(self, name: str) -> tuple[tuple[str, ...], list[Block]]:
-        """The id of a picture that is met for the first time, none of an ornament, and the text in
-        it."""
+        """Return the id of a picture that is met for the first time, none of an ornament, and the
+        text in it."""
         if not self.waits(name):
             return (), []
         picture = self._waiting.pop(name)
@@ -156,8 +156,8 @@ class Pictures:
         return figure, self._text(picture, name, data)
 
     def _text(self, picture: EmbeddedPicture, name: str, data: bytes) -> list[Block]:
-        """The text in a picture, none once one took too long: what the document itself says is
-        not to be lost with it."""
+        """Return the text in a picture, none once one took too long: what the document itself says
+        is not to be lost with it."""
         from ragstone.ingest.formats.picture import read_embedded_picture  # Loads pdfium.
 
         if not self._late:
@@ -196,12 +196,12 @@ def picture_kind(name: str) -> str:
 
 
 def is_worth_it(size: int) -> bool:
-    """Whether a picture of so many bytes is looked at."""
+    """Tell whether a picture of so many bytes is looked at."""
     return MIN_PICTURE_BYTES <= size <= MAX_PICTURE_BYTES
 
 
 def read_package_picture(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
-    """The bytes of the picture with this name in a package; raises UnreadableDocument."""
+    """Return the bytes of the picture with this name in a package; raises UnreadableDocument."""
     return read_package_pictures(path, None, anywhere=True).content(name)

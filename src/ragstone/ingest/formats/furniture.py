@@ -20,14 +20,14 @@ COMMENT = "comment"
 
 
 def comment_block(text: str, author: str = "", place: str = "", page: int | None = None) -> Block:
-    """What a reader noted at a place of a document, in one line that says so."""
+    """Return what a reader noted at a place of a document, in one line that says so."""
     by = f" by {author}" if author.strip() else ""
     at = f" on {place}" if place else ""
     return Block(f"Comment{by}{at}: {' '.join(text.split())}", "admonition", 0, page, COMMENT)
 
 
 def is_page_number(text: str) -> bool:
-    """Whether a line holds no word but those of a page number: "- 3 -", "Page # of #"."""
+    """Tell whether a line holds no word but those of a page number: "- 3 -", "Page # of #"."""
     return not _WORD.search(strip_page_number(text))
 
 

@@ -31,9 +31,7 @@ from ragstone.ingest.formats.html_text import (
     verbatim_text,
     write_out,
 )
-from ragstone.ingest.formats.inline_text import (
-    strip_marks,
-)
+from ragstone.ingest.formats.inline_text import strip_marks
 from ragstone.ingest.formats.metadata import flatten_values, page_metadata
 from ragstone.ingest.formats.numbering import format_number
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures
@@ -43,7 +41,7 @@ from ragstone.language.words import UNSPACED
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = {"ul", "ol", "menu", "dir"}
-_ENOUGH = 0.25
+_MIN_SHARE = 0.25
 """Below this share of the page's visible text, the main part has been missed."""
 _LANGUAGE = re.compile(r"(?:^|[\s:])(?:language|lang|highlight|brush|sourceCode)[-:]\s*([\w+#.-]+)")
 _NO_LANGUAGES = {"default", "text", "none", "plaintext", "txt", "nohighlight", "source", "plain"}
@@ -94,7 +92,7 @@ def parse_html_file(path: Path, ending: str, max_bytes: int, around: Surrounding
         title or facts.pop("og:title", ""),
         signs.replace_signs(blocks),
         metadata=flatten_values(facts) | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, note) if left_out else pictures.notes,
         last_notes=pictures.last_notes,
     )
@@ -103,7 +101,7 @@ def parse_html_file(path: Path, ending: str, max_bytes: int, around: Surrounding
 def picture_in_page(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
-    """The bytes of the picture with this name in its id; raises UnreadableDocument."""
+    """Return the bytes of the picture with this name in its id; raises UnreadableDocument."""
     try:
         tree = _tree(decode_file(path))
     except (etree.LxmlError, ValueError) as error:
@@ -114,7 +112,7 @@ def picture_in_page(
 def page_blocks(
     source: str | bytes, prepare: Callable[[Any], None] = lambda tree: None
 ) -> list[Block]:
-    """The blocks of a whole page or of a piece of one, without looking for its main part.
+    """Return the blocks of a whole page or of a piece of one, without looking for its main part.
 
     Bytes are XHTML, in the encoding that they name. `prepare` may change its elements.
     """
@@ -172,8 +170,8 @@ def _mend(tree: Any) -> None:
 
 
 def _main_blocks(tree: Any) -> tuple[list[Block], int]:
-    """The part the page marks as main, else what trafilatura finds of it, else all blocks; and how
-    many words of the page are in none of them.
+    """Return the part the page marks as main, else what trafilatura finds of it, else all blocks;
+    and how many words of the page are in none of them.
 
     trafilatura guesses well on pages without marks, but drops code, lists and tables: those between
     what it finds are kept, and tables before and after it too.
@@ -181,7 +179,7 @@ def _main_blocks(tree: Any) -> tuple[list[Block], int]:
     visible = list(_blocks(tree, _TOP))
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")
     # A `main` that holds only a title, or an article beside the real one, is not the page.
-    enough = max(_ENOUGH * _size(visible), 1)
+    enough = max(_MIN_SHARE * _size(visible), 1)
     main = list(_blocks(marked[0], _TOP)) if len(marked) == 1 else []
     if _size(main) < enough:
         main = _find_main_text(visible, tree)
@@ -256,7 +254,7 @@ def _is_found(block: Block, runs: set[tuple[str, ...]], text: str) -> bool:
 
 
 def _is_wordless(block: Block) -> bool:
-    """Whether it is a picture, or nothing."""
+    """Tell whether it is a picture, or nothing."""
     return not _words(block.text)
 
 
@@ -273,7 +271,7 @@ def _size(blocks: Iterable[Block]) -> int:
 
 
 def _blocks(element: Any, within: _Within) -> Iterator[Block]:
-    """The blocks of an element in order. Text between block elements is a paragraph, pictures
+    """Yield the blocks of an element in order. Text between block elements is a paragraph, pictures
     alone between them are a caption."""
     loose, written = [element.text or ""], [element.text or ""]
     for child in element:
@@ -319,7 +317,7 @@ def _element(element: Any, tag: str, within: _Within) -> Iterator[Block]:
 
 
 def _admonition(element: Any, tag: str) -> str:
-    """note, warning and so on for an element that is one; else empty."""
+    """Return note, warning and so on for an element that is one; else empty."""
     if tag not in ("div", "aside", "section", "details", "p"):
         return ""
     names = (element.get("class") or "").lower().replace("theme-admonition", "admonition").split()
@@ -333,7 +331,7 @@ def _admonition(element: Any, tag: str) -> str:
 
 
 def _read_note(element: Any, within: _Within) -> Iterator[Block]:
-    """A note's blocks, without a title that says no more than its kind."""
+    """Yield a note's blocks, without a title that says no more than its kind."""
     blocks = _blocks(element, within)
     first = next(blocks, None)
     if first and first.text.strip(" :.").lower() not in ADMONITIONS:
@@ -350,7 +348,7 @@ def _code(element: Any, within: _Within) -> Iterator[Block]:
 
 
 def _language(element: Any) -> str:
-    """The language as the element, the code in it, or what holds it names it."""
+    """Return the language as the element, the code in it, or what holds it names it."""
     holders = [element, *element.iter("code"), *list(element.iterancestors())[:2]]
     for holder in holders:
         if data := holder.get("data-lang") or holder.get("data-language") or holder.get("lang"):
@@ -365,7 +363,7 @@ def _language(element: Any) -> str:
 
 
 def _items(element: Any, within: _Within) -> Iterator[Block]:
-    """The items of a list, each with its number or a dash, and lists inside it."""
+    """Yield the items of a list, each with its number or a dash, and lists inside it."""
     depth = within.depth + 1
     inside = _Within(within.kind, within.label, depth)
     number = _number(element.get("start"), 1)
@@ -384,7 +382,7 @@ def _items(element: Any, within: _Within) -> Iterator[Block]:
 
 
 def label_blocks(blocks: Iterator[Block], label: str, depth: int) -> Iterator[Block]:
-    """The blocks of an item: the first text gets its label, what follows stays apart."""
+    """Yield the blocks of an item: the first text gets its label, what follows stays apart."""
     first = next(blocks, None)
     if first is None:
         return
@@ -422,7 +420,7 @@ def _definitions(element: Any, within: _Within) -> Iterator[Block]:
 
 
 def define_term(term: str, blocks: Iterator[Block]) -> Iterator[Block]:
-    """A term and the blocks that explain it: the first paragraph has it as its label."""
+    """Yield a term and the blocks that explain it: the first paragraph has it as its label."""
     first = next(blocks, None)
     if term and first and first.kind == "paragraph":
         mark = "" if term.endswith((":", "?", ".")) else ":"
@@ -458,7 +456,7 @@ def _table(table: Any, within: _Within) -> Iterator[Block]:
 
 
 def _holds_small_tables(table: Any) -> bool:
-    """Whether a table has a head, and in its cells tables that can be read as a line each."""
+    """Tell whether a table has a head, and in its cells tables that can be read as a line each."""
     rows = _list_rows(table)
     if len(rows) < 2 or len(rows[0]) < 2 or not _is_head(rows[0]):
         return False
@@ -467,8 +465,8 @@ def _holds_small_tables(table: Any) -> bool:
 
 
 def _names_rows(table: Any) -> bool:
-    """Whether each row is a name and a value, or a title over both: names are marked, or the first
-    row looks as the others do, all of them words."""
+    """Tell whether each row is a name and a value, or a title over both: names are marked, or the
+    first row looks as the others do, all of them words."""
     rows = [row for row in _list_rows(table) if row]
     if any(len(row) > 2 or (len(row) == 2 and row[1].tag != "td") for row in rows):
         return False
@@ -482,7 +480,7 @@ def _names_rows(table: Any) -> bool:
 
 
 def _is_emphasised(cell: Any) -> bool:
-    """Whether a cell looks as those that name columns do."""
+    """Tell whether a cell looks as those that name columns do."""
     bold = any(
         child.tag in ("b", "strong") and line_text(child) == line_text(cell)
         for child in cell.iterchildren()
@@ -496,8 +494,8 @@ def _is_head(row: Sequence[Any]) -> bool:
 
 
 def _list_rows(table: Any) -> list[list[Any]]:
-    """The cells of each row of a table that a reader sees, from its head to its foot. What is in a
-    table in a cell is not among them."""
+    """Return the cells of each row of a table that a reader sees, from its head to its foot. What
+    is in a table in a cell is not among them."""
     rows = [row for row in table.iter("tr") if next(row.iterancestors("table")) is table]
     rows.sort(key=lambda row: {"thead": 0, "tfoot": 2}.get(row.getparent().tag, 1))
     return [
@@ -508,8 +506,8 @@ def _list_rows(table: Any) -> list[list[Any]]:
 
 
 def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int]:
-    """The cells with merged ones repeated, and how many rows are heads. What is in cells that reach
-    over columns is put into `merged`."""
+    """Return the cells with merged ones repeated, and how many rows are heads. What is in cells
+    that reach over columns is put into `merged`."""
     rows: list[list[str]] = []
     held: dict[int, tuple[int, str]] = {}
     heads, still = 0, True

@@ -177,7 +177,7 @@ def _is_loose(element: Any) -> bool:
 
 
 def _find_struck(tree: Any) -> set[Any]:
-    """The elements that the page's own style sheets strike out."""
+    """Return the elements that the page's own style sheets strike out."""
     paths = [
         path
         for sheet in tree.iter("style")
@@ -190,7 +190,7 @@ def _find_struck(tree: Any) -> set[Any]:
 
 
 def _selector_path(selector: str) -> str:
-    """A CSS selector of names, classes and ids as XPath; empty for any other one."""
+    """Return a CSS selector of names, classes and ids as XPath; empty for any other one."""
     path, axis = "", "//"
     parts = selector.replace(">", " > ").split()
     for part in parts if len(parts) <= _MAX_SELECTOR_PARTS else ():
@@ -218,12 +218,12 @@ def replace_text(element: Any, text: str) -> None:
 
 
 def link_text_length(element: Any) -> int:
-    """Characters of the links in an element."""
+    """Return characters of the links in an element."""
     return sum(len(item.text_content()) for item in element.iter("a"))
 
 
 def text_length(element: Any) -> int:
-    """Characters of the text that an element shows, menus counted."""
+    """Return characters of the text that an element shows, menus counted."""
     size = len((element.text or "").strip())
     for child in element:
         if isinstance(child.tag, str) and child.tag not in SILENT:
@@ -233,7 +233,7 @@ def text_length(element: Any) -> int:
 
 
 def is_furniture(element: Any, tag: str) -> bool:
-    """Whether an element belongs to the site, not to the page's text."""
+    """Tell whether an element belongs to the site, not to the page's text."""
     if tag in SILENT:
         return True
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
@@ -253,8 +253,8 @@ _BESIDE = 20
 
 
 def is_box(element: Any) -> bool:
-    """Whether an element is a box amid the text, as books have them: it is called so, is not made
-    of links, and a paragraph stands beside it. Beside a site's sidebar stand other parts."""
+    """Tell whether an element is a box amid the text, as books have them: it is called so, is not
+    made of links, and a paragraph stands beside it. Beside a site's sidebar stand other parts."""
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
     if not _KEPT_NAME.search(name) or is_hidden(element):
         return False
@@ -265,7 +265,7 @@ def is_box(element: Any) -> bool:
 
 
 def _is_paragraph(element: Any) -> bool:
-    """Whether an element has text of its own, or is made of one that has."""
+    """Tell whether an element has text of its own, or is made of one that has."""
     if element.tag not in ("p", "div") or is_furniture(element, element.tag):
         return False
     inline = (item.text_content() for item in element if item.tag in INLINE)
@@ -276,8 +276,8 @@ def _is_paragraph(element: Any) -> bool:
 
 
 def _is_empty_form(form: Any) -> bool:
-    """Whether a form is for visitors to fill in. Some sites make a form of a whole page, and a page
-    that was saved may show what somebody has filled in."""
+    """Tell whether a form is for visitors to fill in. Some sites make a form of a whole page, and a
+    page that was saved may show what somebody has filled in."""
     states = [_field_state(field) for field in form.iter("input", "select", "textarea")]
     fields = [state for state in states if state is not None]
     filled = sum(state not in ("", "☐ ") for state in fields)
@@ -313,7 +313,7 @@ def is_hidden(element: Any) -> bool:
 
 
 def verbatim_text(element: Any) -> str:
-    """All text below an element as it is written, but for line numbers."""
+    """Return all text below an element as it is written, but for line numbers."""
     parts = [element.text or ""]
     for child in element:
         if isinstance(child.tag, str) and not is_furniture(child, child.tag):
@@ -336,8 +336,8 @@ def fold(text: str) -> str:
 
 
 def raw_text(element: Any, alternatives: bool = True) -> str:
-    """All text below an element except of silent ones, with marks where it has line breaks, and
-    what its fields show."""
+    """Return all text below an element except of silent ones, with marks where it has line breaks,
+    and what its fields show."""
     if element.tag in ("input", "select", "textarea"):
         return "" if is_hidden(element) else f" {_field_state(element) or ''} "
     if not isinstance(element.tag, str) or is_furniture(element, element.tag):
@@ -357,12 +357,12 @@ def raw_text(element: Any, alternatives: bool = True) -> str:
 
 
 def line_text(element: Any) -> str:
-    """The text of an element in one line, with code between backticks."""
+    """Return the text of an element in one line, with code between backticks."""
     return " ".join(restore_spans(_inline(element)).split())
 
 
 def plain_text(element: Any) -> str:
-    """The text of a title or heading in one line."""
+    """Return the text of a title or heading in one line."""
     return " ".join(strip_marks(_inline(element)).split())
 
 

@@ -43,7 +43,7 @@ def open_picture(kinds: Sequence[str], path: Path, file: io.BytesIO | None = Non
 
 
 def is_far_too_large(data: bytes) -> bool:
-    """Whether a picture says that it has too many pixels; what is not a picture has none."""
+    """Tell whether a picture says that it has too many pixels; what is not a picture has none."""
     try:
         with open_picture(_ALL, Path("picture"), io.BytesIO(data)) as image:
             check_pixels(Path("picture"), image)
@@ -62,7 +62,7 @@ def check_pixels(path: Path, image: Any) -> None:
 
 
 def flatten_on_white(image: Any) -> Any:
-    """As RGB; what is transparent is white, and 16 bits of grey become 8."""
+    """Convert to RGB; what is transparent is white, and 16 bits of grey become 8."""
     from PIL import Image
 
     if image.mode.startswith("I;16") or image.mode == "I":
@@ -100,7 +100,7 @@ _QUALITY = 85
 
 
 def is_figure(document: str, data: bytes) -> bool:
-    """Whether the picture is one to look at, and no ornament. Nothing is unpacked.
+    """Tell whether the picture is one to look at, and no ornament. Nothing is unpacked.
 
     Raises UnreadableDocument or TooLarge.
     """
@@ -117,7 +117,7 @@ def is_figure(document: str, data: bytes) -> bool:
 
 
 def redraw(name: str, data: bytes, page: int = 0) -> tuple[str, bytes]:
-    """The media type and the content of a picture as it is shown, PNG or JPEG; raises
+    """Return the media type and the content of a picture as it is shown, PNG or JPEG; raises
     UnreadableDocument or TooLarge."""
     from PIL import ImageOps
 
@@ -131,7 +131,7 @@ def redraw(name: str, data: bytes, page: int = 0) -> tuple[str, bytes]:
 
 
 def encode_picture(image: Any) -> tuple[str, bytes]:
-    """An RGB picture of Pillow's as its media type and content, made smaller if need be."""
+    """Return an RGB picture of Pillow's as its media type and content, made smaller if need be."""
     from PIL import Image
 
     image.thumbnail((_MAX_SIDE, _MAX_SIDE), Image.Resampling.LANCZOS)

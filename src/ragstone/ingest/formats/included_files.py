@@ -42,7 +42,7 @@ class IncludedFiles:
         """Of AsciiDoc: the values that a name in braces stands for."""
 
     def notes(self) -> tuple[str, ...]:
-        """One sentence on what was left out, none if that is nothing."""
+        """Return one sentence on what was left out, none if that is nothing."""
         if not self._left:
             return ()
         shown = [f"{name} ({why})" for name, why in self._left.items()][:_SHOWN]
@@ -53,8 +53,8 @@ class IncludedFiles:
     def read(
         self, name: str, place: IncludingFile, anywhere: bool = False
     ) -> tuple[str, IncludingFile] | None:
-        """The text of a file and its place; None if it is left out. `anywhere` looks for it from
-        each folder above the document too."""
+        """Return the text of a file and its place; None if it is left out. `anywhere` looks for it
+        from each folder above the document too."""
         found = self._find(name, place, anywhere)
         if isinstance(found, str):
             self._left.setdefault(" ".join(name.split())[:80], found)
@@ -75,8 +75,8 @@ class IncludedFiles:
     def enter(
         self, file: IncludingFile, *, is_part: bool, endings: Container[str]
     ) -> IncludingFile:
-        """A file whose lines are read now, of which a part may be left out; those with one of the
-        `endings` would be documents by themselves."""
+        """Return a file whose lines are read now, of which a part may be left out; those with one
+        of the `endings` would be documents by themselves."""
         file = replace(file, whole=file.whole and not is_part)
         if file.whole and file.path.suffix.lower() in endings:
             self.chapters[file.path] = None
@@ -87,7 +87,7 @@ class IncludedFiles:
         self._left.setdefault(name[:80], why)
 
     def _find(self, name: str, place: IncludingFile, anywhere: bool) -> Path | str:
-        """The file that a name means, or why it is left out."""
+        """Return the file that a name means, or why it is left out."""
         if self._around is None:
             return "the document was given without its folder"
         outside = False
@@ -110,7 +110,7 @@ class IncludedFiles:
 
 
 def _bases(around: Surroundings, name: str, place: IncludingFile, anywhere: bool) -> Iterator[Path]:
-    """The folders that a name may count from, nearest first."""
+    """Yield the folders that a name may count from, nearest first."""
     if not name.startswith("/"):
         yield place.path.parent
         yield around.document.parent

@@ -47,8 +47,8 @@ class Included:
 
 
 def expand_includes(source: str, path: Path, around: Surroundings | None) -> Included:
-    """The text of the file at `path` with the files that it includes from around it; of a file
-    without surroundings all of them are left out."""
+    """Return the text of the file at `path` with the files that it includes from around it; of a
+    file without surroundings all of them are left out."""
     expand = _DIALECTS.get(path.suffix.lower())
     if expand is None or not _MENTIONED.search(source.encode("utf-8", "replace")):
         return Included(source)
@@ -59,7 +59,7 @@ def expand_includes(source: str, path: Path, around: Surroundings | None) -> Inc
 
 
 def may_include(path: Path) -> bool:
-    """Whether a file is of a format in which others are included."""
+    """Tell whether a file is of a format in which others are included."""
     return path.suffix.lower() in _DIALECTS
 
 
@@ -78,7 +78,7 @@ def read_included(path: Path, folder: Path) -> Included:
 
 
 def code_language(path: Path) -> str:
-    """The language of a file of code, by its ending."""
+    """Return the language of a file of code, by its ending."""
     ending = path.suffix.lower().removeprefix(".")
     return _LANGUAGES.get(ending, ending)
 
@@ -161,7 +161,7 @@ _PARTS = {
 
 
 def _rst_part(lines: Sequence[str], options: Mapping[str, str]) -> list[str]:
-    """The lines that the options leave of an included file."""
+    """Return the lines that the options leave of an included file."""
     if "pyobject" in options:
         lines = _python_object(lines, options["pyobject"])
     start, end = _number(options.get("start-line")), _number(options.get("end-line"))
@@ -186,7 +186,7 @@ def _number(value: str | None) -> int | None:
 
 
 def _python_object(lines: Sequence[str], name: str) -> list[str]:
-    """The lines of a class or function, all of them if it is not there."""
+    """Return the lines of a class or function, all of them if it is not there."""
     first, last = 0, len(lines)
     begin = 0
     for part in name.split("."):
@@ -259,8 +259,8 @@ def _markdown(files: IncludedFiles, lines: Sequence[str], place: IncludingFile) 
 
 
 def _snippet(files: IncludedFiles, name: str, indent: str, place: IncludingFile) -> list[str]:
-    """The lines of a file, of some of its lines (`name:2:10`), or of a part of it that has a name
-    (`name:part`); nothing if it is left out."""
+    """Return the lines of a file, of some of its lines (`name:2:10`), or of a part of it that has a
+    name (`name:part`); nothing if it is left out."""
     plain, _, part = re.sub(r"\{[\d,-]*\}$", "", name).removeprefix("@/").partition(":")
     if name.startswith(("http://", "https://")):
         files.leave(name, "on the web")
@@ -283,7 +283,7 @@ def _snippet(files: IncludedFiles, name: str, indent: str, place: IncludingFile)
 
 
 def _section(lines: Sequence[str], part: str) -> list[str]:
-    """The lines that a part means, all of them if it is empty."""
+    """Return the lines that a part means, all of them if it is empty."""
     if not part:
         return list(lines)
     if re.fullmatch(r"\d{0,7}(?::\d{0,7})?", part):
@@ -305,7 +305,7 @@ def _section(lines: Sequence[str], part: str) -> list[str]:
 
 
 def _include_starred(files: IncludedFiles, match: re.Match[str], place: IncludingFile) -> list[str]:
-    """A file of code as a block of it."""
+    """Return a file of code as a block of it."""
     found = files.read(match["name"], place, anywhere=True)
     if found is None:
         return []
@@ -323,7 +323,7 @@ def _fence_code(lines: Sequence[str], language: str, indent: str) -> list[str]:
 
 
 def _myst_options(lines: Sequence[str], at: int, fence: str) -> tuple[dict[str, str], int]:
-    """The options of a directive in a fence, and the line after it."""
+    """Return the options of a directive in a fence, and the line after it."""
     options: dict[str, str] = {}
     while at < len(lines) and lines[at].strip() != fence:
         if option := _MYST_OPTION.fullmatch(lines[at].rstrip()):

@@ -39,25 +39,25 @@ OBJECT_ROLES = {
 
 
 def is_code_role(role: str) -> bool:
-    """Whether text with this role is code."""
+    """Tell whether text with this role is code."""
     return role.lower().rpartition(":")[2] in VERBATIM_ROLES | OBJECT_ROLES
 
 
 def mark_code(code: str) -> str:
-    """The code between its marks."""
+    """Return the code between its marks."""
     return f"{_OPEN}{code.translate(_MARKS)}{_CLOSE}"
 
 
 def restore_spans(text: str) -> str:
-    """The text with code spans for what is marked, one for each line of it; space at the ends
-    stands around it."""
+    """Return the text with code spans for what is marked, one for each line of it; space at the
+    ends stands around it."""
     if _OPEN not in text and _CLOSE not in text:
         return text
     return _CODE.sub(_span, text.replace(_CLOSE + _OPEN, "")).translate(_MARKS)
 
 
 def strip_marks(text: str) -> str:
-    """The text without the marks: headings and titles are plain."""
+    """Return the text without the marks: headings and titles are plain."""
     return text.translate(_MARKS)
 
 
@@ -74,12 +74,12 @@ class Literals:
         self._kept: list[str] = []
 
     def put(self, text: str) -> str:
-        """The character for a literal."""
+        """Return the character for a literal."""
         self._kept.append(text)
         return chr(min(_LITERAL + len(self._kept) - 1, _LAST_LITERAL))
 
     def restore(self, text: str) -> str:
-        """The text with the literals in their places."""
+        """Return the text with the literals in their places."""
         count = len(self._kept)
         places = (ord(char) - _LITERAL for char in text)
         parts = (

@@ -31,12 +31,12 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def parse_json(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The records of a JSON file; a single one may have `max_bytes` at most."""
+    """Return the records of a JSON file; a single one may have `max_bytes` at most."""
     return Parsed("", _json_blocks(path, max_bytes))
 
 
 def parse_jsonl(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The records of a JSON Lines file; a line may have `max_bytes` at most."""
+    """Return the records of a JSON Lines file; a line may have `max_bytes` at most."""
     return Parsed("", _jsonl_blocks(path, max_bytes))
 
 
@@ -70,13 +70,13 @@ def _json_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
 
 
 def record_blocks(path: Path, value: Any, max_bytes: int) -> Iterator[Block]:
-    """The blocks of a value as they are those of its JSON: records are rows."""
+    """Return the blocks of a value as they are those of its JSON: records are rows."""
     text = json.dumps(value, ensure_ascii=False)
     return _value(_Source(path, io.StringIO(text), max_bytes), "", 0)
 
 
 def _value(source: "_Source", name: str, depth: int) -> Iterator[Block]:
-    """The blocks of the next value: containers are entered while they may hold records."""
+    """Yield the blocks of the next value: containers are entered while they may hold records."""
     opening = source.peek()
     if opening == "[" and depth < _OPEN_LEVELS:
         source.take("[")
@@ -109,7 +109,7 @@ def _array(source: "_Source", name: str, depth: int) -> Iterator[Block]:
 
 
 def _object(source: "_Source", name: str, depth: int) -> Iterator[Block]:
-    """Scalars that follow each other are one record; a large value stands alone."""
+    """Yield scalars that follow each other are one record; a large value stands alone."""
     plain: dict[str, Any] = {}
     prefix = f"{name}." if name and name != "[]" else ""
     while source.peek() != "}":
@@ -141,7 +141,7 @@ class _Rows:
         self._used: set[str] = set()
 
     def add(self, record: Any) -> Iterator[Block]:
-        """The blocks that are whole with this record."""
+        """Yield the blocks that are whole with this record."""
         cells = list(_lines(record, "")) if isinstance(record, dict) else []
         line = "; ".join(cells)
         split = any("\n" in cell or "; " in cell for cell in cells)
@@ -166,8 +166,8 @@ class _Rows:
 
 
 def value_blocks(value: Any, name: str = "") -> Iterator[Block]:
-    """A value as one block, each of its values under its path, and last the paths that have none;
-    nothing for an empty value."""
+    """Yield a value as one block, each of its values under its path, and last the paths that have
+    none; nothing for an empty value."""
     lines = (*_lines(value, name), *_format_empty_paths(dict.fromkeys(_empty_names(value, name))))
     text = "\n".join(lines)
     if text.strip():
@@ -175,13 +175,13 @@ def value_blocks(value: Any, name: str = "") -> Iterator[Block]:
 
 
 def _format_empty_paths(names: Iterable[str]) -> Iterator[str]:
-    """The paths without a value, as one line."""
+    """Yield the paths without a value, as one line."""
     if line := " | ".join(names):
         yield line
 
 
 def _empty_names(value: Any, name: str) -> Iterator[str]:
-    """The paths that have no value: in settings a name alone may say something."""
+    """Yield the paths that have no value: in settings a name alone may say something."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from _empty_names(inner, f"{name}.{key}" if name else str(key))
@@ -224,7 +224,7 @@ class _Source:
         self._text, self._at = "", 0
 
     def peek(self) -> str:
-        """The next character that is not white space, "" at the end."""
+        """Return the next character that is not white space, "" at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:
@@ -250,7 +250,7 @@ class _Source:
         self._at += 1
 
     def value(self) -> Any:
-        """The next whole value, reading on until it is complete."""
+        """Return the next whole value, reading on until it is complete."""
         self.peek()
         while True:
             try:

@@ -52,7 +52,7 @@ def parse_eml(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def parse_nested_eml(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
-    """The mail of a file that stands in `depth` others."""
+    """Return the mail of a file that stands in `depth` others."""
     data = path.read_bytes()
     if not _HEADER.search(data[:_HEAD_BYTES]):
         raise WrongType(f"{path.name} ends in .eml, but it has none of the header lines of a mail.")
@@ -60,7 +60,7 @@ def parse_nested_eml(path: Path, ending: str, max_bytes: int, depth: int) -> Par
 
 
 def parse_message(path: Path, message: "Message[str, str]", max_bytes: int, depth: int) -> Parsed:
-    """The mail of a file that stands in `depth` others. Raises UnreadableDocument."""
+    """Return the mail of a file that stands in `depth` others. Raises UnreadableDocument."""
     left_out = LeftOut()
     mail = _Mail(path, message, max_bytes, left_out, depth)
     return Parsed(mail.subject, mail.blocks(1), metadata=mail.metadata(), last_notes=left_out.notes)
@@ -81,7 +81,7 @@ _BEFORE = codecs.BOM_UTF8 + b"\r\n"
 
 
 def parse_mbox(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The mails of a mailbox, one in memory at a time. Raises WrongType."""
+    """Return the mails of a mailbox, one in memory at a time. Raises WrongType."""
     return parse_nested_mbox(path, ending, max_bytes, 0)
 
 
@@ -112,9 +112,9 @@ _HEAD_LINE = re.compile(rb"[A-Za-z][\w-]*:")
 
 
 def _mails(path: Path, max_bytes: int) -> Iterator[bytes]:
-    """The mails of a mailbox: each begins with a line "From ". Of an empty line before it, an
-    address and a date in it, and a header below it, two must be there: mails of a stated length
-    end without an empty line, and the text of a mail may have such a line too."""
+    """Yield the mails of a mailbox: each begins with a line "From ". Of an empty line before it, an
+    address and a date in it, and a header below it, two must be there: mails of a stated length end
+    without an empty line, and the text of a mail may have such a line too."""
     held: list[bytes] = []
     size, empty, begun = 0, True, False
     with path.open("rb") as file:
@@ -171,7 +171,7 @@ class _Mail:
         self.subject = read_header(self._message, "subject")
 
     def metadata(self) -> dict[str, Any]:
-        """Who wrote it when, and what thread it belongs to."""
+        """Return who wrote it when, and what thread it belongs to."""
         message = self._message
         references = re.findall(r"<[^<>\s]+>", read_header(message, "references"))
         reply = re.findall(r"<[^<>\s]+>", read_header(message, "in-reply-to"))
@@ -219,7 +219,7 @@ class _Mail:
         return "\n".join(f"{name}: {value}" for name, value in lines.items() if value)
 
     def _html(self, text: str, level: int) -> Iterator[Block]:
-        """The page, all of it as its main part; what follows the head of an earlier mail is
+        """Yield the page, all of it as its main part; what follows the head of an earlier mail is
         quoted."""
         page = text if "<main" in text.lower() else f"<main>{text}</main>"
         data = f"<html><body>{page}</body></html>".encode("utf-8", "replace")
@@ -277,16 +277,12 @@ def _collect_best(part: Any, found: _Parts, depth: int) -> None:
     plain = [text for kind, text in forms.texts if kind == "plain"]
     rich = [text for kind, text in forms.texts if kind == "html"]
     words = sum(len(text.split()) for text in plain)
-    rich_words = sum(len(_visible(text).split()) for text in rich)
+    rich_words = sum(len(_TAG.sub(" ", _HIDDEN_HTML.sub(" ", text)).split()) for text in rich)
     # Newsletters have a plain part that only says to open the other one.
     chosen = "html" if rich and rich_words > _MUCH_MORE * words else "plain"
     found.texts += [item for item in forms.texts if item[0] == chosen]
     found.attached += forms.attached
     found.count = forms.count
-
-
-def _visible(html: str) -> str:
-    return _TAG.sub(" ", _HIDDEN_HTML.sub(" ", html))
 
 
 def _is_attached(part: Any, name: str) -> bool:
@@ -305,7 +301,7 @@ def _name(part: Any) -> str:
 
 
 def _attachment_title(part: Any) -> str:
-    """What a mail that is attached without a name is called: its subject."""
+    """Return what a mail that is attached without a name is called: its subject."""
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
         return read_header(part.get_payload(0), "subject").replace("/", "-") or "mail"
     return "attachment"
@@ -358,7 +354,7 @@ def read_header(message: Any, name: str) -> str:
 
 
 def _people(message: EmailMessage, name: str) -> str:
-    """Names with their addresses: "Ann Lee <ann@example.org>, ..."."""
+    """Return names with their addresses: "Ann Lee <ann@example.org>, ..."."""
     text = read_header(message, name)
     try:
         found = getaddresses([text])

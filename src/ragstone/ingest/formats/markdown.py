@@ -89,15 +89,15 @@ _HTML_CODE = re.compile(r"<(/?)(?:code|tt|samp)\b[^<>]*>", re.IGNORECASE)
 
 
 def parse_markdown(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The blocks of a Markdown file by itself."""
+    """Return the blocks of a Markdown file by itself."""
     return parse_markdown_file(path, ending, max_bytes, None)
 
 
 def parse_markdown_file(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None
 ) -> Parsed:
-    """The blocks of a Markdown file. Its title is that of the front matter, else its first heading
-    of the first level."""
+    """Return the blocks of a Markdown file. Its title is that of the front matter, else its first
+    heading of the first level."""
     front, source = extract_front_matter(decode_file(path).replace("\x00", ""))
     included = expand_includes(source, path, around)
     source = included.text
@@ -112,7 +112,7 @@ def parse_markdown_file(
 
 
 def markdown_blocks(source: str, is_mdx: bool = False) -> Iterator[Block]:
-    """The blocks of a text without front matter."""
+    """Return the blocks of a text without front matter."""
     # A container's plugin looks behind the last character of a text that no line break ends.
     tree = SyntaxTreeNode(_parser().parse(f"{source}\n"))
     return _blocks(tree.children, _Within(is_mdx=is_mdx))
@@ -227,7 +227,7 @@ def _paragraph(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
 
 
 def _is_picture(tokens: Sequence[Token]) -> bool:
-    """Whether they show pictures and nothing else."""
+    """Tell whether they show pictures and nothing else."""
     return any(token.type == "image" for token in tokens) and not any(
         token.type in ("code_inline", "text") and token.content.strip() for token in tokens
     )
@@ -258,7 +258,7 @@ def _list(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
 
 
 def _quote(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
-    """A quote, or a note in the form of one: `> [!NOTE]`."""
+    """Yield a quote, or a note in the form of one: `> [!NOTE]`."""
     first = node.children[0] if node.children else None
     content = _inline_content(first) if first is not None and first.type == "paragraph" else ""
     alert = _ALERT.match(content)
@@ -310,7 +310,7 @@ def _verbatim(content: str, language: str) -> Iterator[Block]:
 
 
 def _directive(name: str, argument: str, content: str, within: _Within) -> Iterator[Block]:
-    """A directive in a fence, as MyST has them."""
+    """Yield a directive in a fence, as MyST has them."""
     content = _OPTIONS.sub("", content, count=1) if _OPTIONS.match(content) else content
     inside = replace(within, kind="admonition", label=name)
     if name in _SILENT_DIRECTIVES:
@@ -336,7 +336,7 @@ def _directive(name: str, argument: str, content: str, within: _Within) -> Itera
 
 
 def _html(content: str, within: _Within) -> Iterator[Block]:
-    """Elements between Markdown: their text, and the labels of tabs."""
+    """Yield elements between Markdown: their text, and the labels of tabs."""
     for label in _TAB_LABEL.findall(content):
         yield Block(label, "caption")
     for block in page_blocks(_LIQUID.sub("", content)):
@@ -401,13 +401,13 @@ def _inline(content: str) -> list[Token]:
 
 
 def _visible_text(tokens: Sequence[Token]) -> str:
-    """The text that a reader sees of inline marks, with code between backticks. Literals stay
-    exactly as they are."""
+    """Return the text that a reader sees of inline marks, with code between backticks. Literals
+    stay exactly as they are."""
     return restore_spans(_text(tokens))
 
 
 def _text(tokens: Sequence[Token]) -> str:
-    """The same, with code between its marks."""
+    """Return the same, with code between its marks."""
     parts: list[str] = []
     literals = Literals()
     opened: list[tuple[str, int]] = []
@@ -488,7 +488,7 @@ def _is_break(tag: str) -> bool:
 
 
 def _without_marks(text: str) -> str:
-    """Text without the marks of site generators that CommonMark does not know."""
+    """Return text without the marks of site generators that CommonMark does not know."""
     if "{" in text:
         text = _LIQUID.sub("", text)
         text = _ATTRIBUTES.sub(_attributes_dropped, text)

@@ -21,7 +21,7 @@ _NAME_CHARS = 100
 
 
 def is_readable(name: str) -> bool:
-    """Whether a file of that name is of a type that can be read."""
+    """Tell whether a file of that name is of a type that can be read."""
     return PurePosixPath(name).suffix.lower().removeprefix(".") in FORMATS
 
 
@@ -39,7 +39,7 @@ class LeftOut:
             self._notes.append(sentence)
 
     def notes(self) -> Sequence[str]:
-        """The sentences, for `Parsed.last_notes`."""
+        """Return the sentences, for `Parsed.last_notes`."""
         more = self._count - len(self._notes)
         return (*self._notes, *([f"{more:,} more files in it are left out."] if more else ()))
 
@@ -53,7 +53,7 @@ def member_blocks(
     level: int,
     depth: int,
 ) -> Iterator[Block]:
-    """The blocks of a file that stands in another one, below its name as heading.
+    """Yield the blocks of a file that stands in another one, below its name as heading.
 
     `write` unpacks it; `depth` is how many files it stands in. Headings go down by `level`. There
     are no pages: those of the member are not the outer file's. A member that cannot be read is
@@ -74,17 +74,12 @@ def member_blocks(
             yield replace(block, level=lower, page=None, places=())
     except DocumentError as error:
         # Most pictures of a mail are logos: nobody misses their text.
-        if not _is_picture(name):
+        if not (mimetypes.guess_type(name)[0] or "").startswith("image/"):
             left_out.add(f"{title} is left out: {error}")
 
 
 def read_member_blocks(
-    name: str,
-    write: Callable[[BinaryIO], None],
-    max_bytes: int,
-    left_out: LeftOut,
-    *,
-    depth: int,
+    name: str, write: Callable[[BinaryIO], None], max_bytes: int, left_out: LeftOut, *, depth: int
 ) -> Iterator[Block]:
     """The blocks of a file that `write` makes, as its parser gives them; raises a DocumentError."""
     ending = PurePosixPath(name).suffix.lower()
@@ -117,12 +112,8 @@ def _unreadable_message(name: str) -> str:
     return f"{said} {advice} and ingest that." if advice else said
 
 
-def _is_picture(name: str) -> bool:
-    return (mimetypes.guess_type(name)[0] or "").startswith("image/")
-
-
 def file_name(name: str, ending: str) -> str:
-    """A name for the disk: errors show it, so it is like the member's."""
+    """Return a name for the disk: errors show it, so it is like the member's."""
     stem = PurePosixPath(name.replace("\\", "/")).stem
     safe = "".join(char if char.isalnum() or char in " ._-" else "_" for char in stem)
     return (

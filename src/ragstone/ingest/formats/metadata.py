@@ -35,7 +35,7 @@ class WithoutAliases(yaml.SafeLoader):  # type: ignore[misc]
 
 
 def extract_front_matter(source: str) -> tuple[dict[str, Any], str]:
-    """The front matter's values, empty if there is none, and the rest of the text.
+    """Return the front matter's values, empty if there is none, and the rest of the text.
 
     Front matter of more than 64 KB is text. What is not valid YAML is read by its plain lines.
     """
@@ -98,8 +98,8 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]
 
 
 def flatten_values(given: Mapping[Any, Any]) -> dict[str, Any]:
-    """The values that are texts, numbers, truth values or lists of them; what is nested has the
-    names of both, with a dot. Dates are in ISO form, keywords a list. At most 50 of them."""
+    """Return the values that are texts, numbers, truth values or lists of them; what is nested has
+    the names of both, with a dot. Dates are in ISO form, keywords a list. At most 50 of them."""
     found: dict[str, Any] = {}
     for key, value in _flat(given, "", 0):
         common = _COMMON.get(key, key)
@@ -146,7 +146,7 @@ def _simple(value: Any) -> Any:
 
 
 def iso_date(text: str) -> str:
-    """The date in ISO form if it is one of the usual forms, else as it is."""
+    """Return the date in ISO form if it is one of the usual forms, else as it is."""
     if _ISO.fullmatch(text):
         return text.replace(" ", "T", 1)
     with suppress(ValueError, TypeError, IndexError):
@@ -158,7 +158,7 @@ def iso_date(text: str) -> str:
 
 
 def keyword_list(text: str) -> list[str]:
-    """Keywords as people write them into one field."""
+    """Return keywords as people write them into one field."""
     return [word for part in re.split(r"[,;]", text) if (word := part.strip())]
 
 

@@ -31,7 +31,6 @@ class ListLevel:
     start: int = 1
     format: str = "decimal"
     text: str = ""
-    style: str = ""
     legal: bool = False
     restarts: int | None = None
 
@@ -77,12 +76,6 @@ class Numbering:
             return BULLET
         return _label(here, found.levels, counts)
 
-    def style_level(self, list_id: str, style: str) -> int:
-        """The level that a list has for the paragraphs of a style."""
-        found = self._lists.get(list_id)
-        levels = found.levels.items() if found else ()
-        return next((number for number, level in levels if level.style == style), 0)
-
     def _read(self, root: Any) -> None:
         abstracts = {
             item.get(f"{W}abstractNumId", ""): item for item in root.iter(f"{W}abstractNum")
@@ -116,7 +109,6 @@ def _levels(root: Any) -> dict[int, ListLevel]:
             start=1 if start is None else _integer(start.get(f"{W}val")),
             format=_format(item),
             text=_value(item, "lvlText"),
-            style=_value(item, "pStyle"),
             legal=item.find(f"{W}isLgl") is not None,
             restarts=None if restarts is None else _integer(restarts.get(f"{W}val")),
         )
@@ -124,7 +116,7 @@ def _levels(root: Any) -> dict[int, ListLevel]:
 
 
 def _format(level: Any) -> str:
-    """The format of a level; newer ones stand in a choice beside their fallback."""
+    """Return the format of a level; newer ones stand in a choice beside their fallback."""
     found = next(level.iter(f"{W}numFmt"), None)
     return "decimal" if found is None else found.get(f"{W}val", "decimal")
 
@@ -166,7 +158,7 @@ def numeral(number: int, kind: str) -> str:
 
 
 def format_number(number: int, style: str) -> str:
-    """A number as an item shows it in the style 1, a, A, i or I."""
+    """Return a number as an item shows it in the style 1, a, A, i or I."""
     if style in ("a", "A") and number > 0:
         shown = ""
         while number > 0:

@@ -106,7 +106,7 @@ def archive_errors(path: Path) -> Iterator[None]:
 
 
 def unpack_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes | None:
-    """The entry's bytes, None if they are more than there is room for."""
+    """Return the entry's bytes, None if they are more than there is room for."""
     parts: list[bytes] = []
     with archive.open(entry) as file:
         while data := file.read(_READ_BYTES):
@@ -120,7 +120,7 @@ def unpack_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) ->
 def xml_parts(
     path: Path, ending: str, max_bytes: int, only: Container[str] | None = None
 ) -> dict[str, bytes]:
-    """The XML parts of an office package by their names, in UTF-8; other parts are empty.
+    """Return the XML parts of an office package by their names, in UTF-8; other parts are empty.
 
     With `only`, no other part is read.
 
@@ -157,7 +157,7 @@ def office_package(
     max_bytes: int,
     change: Callable[[str, bytes], bytes] = lambda name, data: data,
 ) -> io.BytesIO:
-    """An Open XML package with its XML parts only, stored; at most `max_bytes` unpacked.
+    """Return an Open XML package with its XML parts only, stored; at most `max_bytes` unpacked.
 
     `change` may make another content of a part, by its name. Raises UnreadableDocument, WrongType,
     EncryptedDocument or ArchiveBomb.
@@ -204,7 +204,7 @@ def tell_embedded(path: Path, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def safe_tree(path: Path, data: bytes) -> Any:
-    """The root of an XML part. Raises UnreadableDocument."""
+    """Return the root of an XML part. Raises UnreadableDocument."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, recover=False
     )
@@ -222,7 +222,7 @@ def _damage_error(path: Path, error: Exception) -> UnreadableDocument:
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-    """The entry's name as the standard has it; some programs write backslashes."""
+    """Return the entry's name as the standard has it; some programs write backslashes."""
     return entry.filename.replace("\\", "/").lstrip("/")
 
 
@@ -272,7 +272,7 @@ def _mend_types(path: Path, data: bytes, parts: dict[str, bytes]) -> bytes:
 
 
 def _mend_relations(path: Path, name: str, data: bytes, names: dict[str, str]) -> bytes:
-    """The relations of a part without those that lead nowhere, named as the parts are."""
+    """Return the relations of a part without those that lead nowhere, named as the parts are."""
     tree = safe_tree(path, data)
     folder = posixpath.dirname(posixpath.dirname(name))
     for relation in list(tree.iter(_RELATION)):
@@ -371,7 +371,7 @@ _MADE_BY = {"python-docx", "openpyxl", "Steve Canny"}
 
 
 def core_properties(path: Path, package: BinaryIO) -> tuple[str, dict[str, Any]]:
-    """The title of an Open XML document, and its other properties as JSON values.
+    """Return the title of an Open XML document, and its other properties as JSON values.
 
     What cannot be read is left out: a document is not worse for it.
     """
@@ -397,7 +397,7 @@ def core_properties(path: Path, package: BinaryIO) -> tuple[str, dict[str, Any]]
 
 
 def _texts(path: Path, data: bytes) -> dict[str, str]:
-    """The texts of the elements below the root, by their local names."""
+    """Return the texts of the elements below the root, by their local names."""
     try:
         root = safe_tree(path, data) if data.strip() else ()
     except UnreadableDocument:
@@ -410,7 +410,7 @@ def _texts(path: Path, data: bytes) -> dict[str, str]:
 
 
 def iso_date(text: str) -> str:
-    """A date of a property, to the second, in ISO 8601; "" for what is none."""
+    """Return a date of a property, to the second, in ISO 8601; "" for what is none."""
     try:
         date = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -62,7 +62,7 @@ class Signs:
                 self._names.append(name)
 
     def replace_signs(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The blocks without signs, each followed by the text of its pictures."""
+        """Yield the blocks without signs, each followed by the text of its pictures."""
         if not self._names:
             yield from blocks
             return
@@ -83,7 +83,7 @@ class Signs:
 
 
 def page_pictures(tree: Any, path: Path, around: Surroundings | None) -> Pictures:
-    """The pictures of a page, by their addresses in it."""
+    """Return the pictures of a page, by their addresses in it."""
     found: dict[str, EmbeddedPicture] = {}
     for element in tree.iter("img", "svg"):
         address = _address(element)
@@ -94,8 +94,8 @@ def page_pictures(tree: Any, path: Path, around: Surroundings | None) -> Picture
 
 
 def find_picture_files(path: Path, folder: Path) -> tuple[Path, ...]:
-    """The pictures beside the page at `path` that are read with it, as far as a look at its text
-    shows them."""
+    """Return the pictures beside the page at `path` that are read with it, as far as a look at its
+    text shows them."""
     try:
         source = read_regular(path, _MAX_PAGE_BYTES)
     except OSError:
@@ -112,7 +112,7 @@ def find_picture_files(path: Path, folder: Path) -> tuple[Path, ...]:
 
 
 def resolve_in_book(chapter: str, address: str) -> str:
-    """The name in a book of the picture that a chapter has by this address."""
+    """Return the name in a book of the picture that a chapter has by this address."""
     if _ELSEWHERE.match(address):
         return ""
     plain = unquote(re.split("[?#]", address)[0])
@@ -120,7 +120,7 @@ def resolve_in_book(chapter: str, address: str) -> str:
 
 
 def _address(element: Any) -> str:
-    """Where the picture of an element is; pages that load pictures late say it elsewhere."""
+    """Return where the picture of an element is; pages that load pictures late say it elsewhere."""
     if element.tag == "svg":
         image = next(iter(element.iter("image")), None)
         return "" if image is None else str(image.get("xlink:href") or image.get("href") or "")

@@ -41,7 +41,7 @@ from ragstone.ingest.formats.recognised import Outlook, build_lines, page_block
 from ragstone.ingest.formats.recognition import (
     CHOSEN,
     DPI,
-    MOST_SIDE,
+    MAX_SIDE,
     UNREAD,
     Recognition,
     recognise_text,
@@ -87,7 +87,7 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def parse_nested_pdf(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
-    """The PDF of a file that stands in `depth` others."""
+    """Return the PDF of a file that stands in `depth` others."""
     _check_end(path)
     with _PDFIUM:
         document = _open(path)
@@ -144,7 +144,7 @@ def parse_nested_pdf(path: Path, ending: str, max_bytes: int, depth: int) -> Par
 def _attachments(
     path: Path, count: int, max_bytes: int, left_out: LeftOut, depth: int
 ) -> Iterator[Block]:
-    """The files that are attached to a PDF, behind its pages."""
+    """Yield the files that are attached to a PDF, behind its pages."""
     if not count:
         return
     with _PDFIUM:
@@ -180,13 +180,13 @@ def _write(data: bytes, file: BinaryIO) -> None:
 def picture_in_pdf(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
-    """The stored bytes of the picture with this name; raises a DocumentError."""
+    """Return the stored bytes of the picture with this name; raises a DocumentError."""
     with _open_picture_page(path, name) as (page, number, _):
         return picture_data(page, number)
 
 
 def draw_pdf_picture(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
-    """The picture with this name as it looks on its page; raises a DocumentError."""
+    """Return the picture with this name as it looks on its page; raises a DocumentError."""
     with _open_picture_page(path, name) as (page, number, frame):
         return encode_picture(draw_picture(page, number, frame))
 
@@ -244,7 +244,7 @@ def _metadata(facts: dict[str, str], language: str) -> dict[str, Any]:
 
 
 def _language(document: Any) -> str:
-    """The language that the file names, as its two or three letters ("en"), else nothing."""
+    """Return the language that the file names, as its two or three letters ("en"), else nothing."""
     buffer = (_C.FPDF_WCHAR * _LANGUAGE_BYTES)()
     size = _C.FPDFCatalog_GetLanguage(document, buffer, _LANGUAGE_BYTES)
     name = bytes(buffer)[: max(0, min(size, 2 * _LANGUAGE_BYTES) - 2)].decode("utf-16-le", "ignore")
@@ -253,8 +253,8 @@ def _language(document: Any) -> str:
 
 
 def _scans(document: Any, pages: int) -> tuple[int, frozenset[int], frozenset[int]]:
-    """How many pages hold no text, the indexes of those on which some may be recognised, and of
-    those whose text cannot be read. Pages that cannot be opened are left to the reading."""
+    """Tell how many pages hold no text, the indexes of those on which some may be recognised, and
+    of those whose text cannot be read. Pages that cannot be opened are left to the reading."""
     count, scans, unreadable = 0, set(), set()
     for index in range(pages):
         with _PDFIUM, suppress(pypdfium2.PdfiumError):
@@ -284,7 +284,7 @@ def _page_list(indexes: frozenset[int]) -> str:
 
 
 def _is_scan(page: Any, *, empty: bool) -> bool:
-    """Whether something is drawn on a page without text, or a picture covers most of one with
+    """Tell whether something is drawn on a page without text, or a picture covers most of one with
     little."""
     objects = list(islice(page.get_objects(max_depth=3), _MAX_OBJECTS))
     if empty:
@@ -406,10 +406,10 @@ def _read_ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read
 
 
 def _picture(document: Any, index: int) -> tuple[Any, float]:
-    """A page as pixels, and how many points each is long."""
+    """Return a page as pixels, and how many points each is long."""
     with _PDFIUM:
         page = document[index]
-        scale = min(DPI / _POINTS, MOST_SIDE / max(*page.get_size(), 1.0))
+        scale = min(DPI / _POINTS, MAX_SIDE / max(*page.get_size(), 1.0))
         bitmap = page.render(scale=scale)  # What is filled in is seen too.
         pixels = bitmap.to_numpy().copy()
         bitmap.close()

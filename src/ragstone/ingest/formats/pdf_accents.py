@@ -49,7 +49,7 @@ def join_accents(characters: Sequence[Character]) -> list[Character]:
 
 
 def _join(letter: Character, mark: str, accent: Character) -> Character | None:
-    """The letter with its accent; None where it has none such, or stands beside it."""
+    """Return the letter with its accent; None where it has none such, or stands beside it."""
     index, code, edges, baseline = letter
     sign = unicodedata.normalize("NFC", chr(code).translate(_DOTLESS) + mark)
     if len(sign) > 1 or edges is None or accent[2] is None:
@@ -60,7 +60,7 @@ def _join(letter: Character, mark: str, accent: Character) -> Character | None:
 
 
 def _is_near(letter: Character, following: Character) -> bool:
-    """Whether a character follows a letter without the gap that parts words."""
+    """Tell whether a character follows a letter without the gap that parts words."""
     edges, after = letter[2], following[2]
     if edges is None or after is None:
         return False

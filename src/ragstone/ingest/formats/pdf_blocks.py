@@ -94,7 +94,7 @@ class Prose:
         self._types.update(_types(lines))
 
     def body_type(self, lines: Sequence[PageLine]) -> Type:
-        """The type of a page's prose: the page's own where it has enough."""
+        """Return the type of a page's prose: the page's own where it has enough."""
         own = _types(lines)
         known = own if own.total() > _ENOUGH_CHARS else own + self._types
         if not known:
@@ -141,8 +141,8 @@ def page_blocks(
 def _part_code(
     stretches: Iterable[list[PageLine]], prose: Prose, rules: Rules
 ) -> Iterator[tuple[bool, list[PageLine]]]:
-    """The stretches, those of code by themselves, and whether each is code: lines in type of one
-    width, with a sign of code in them, that are no table."""
+    """Yield the stretches, those of code by themselves, and whether each is code: lines in type of
+    one width, with a sign of code in them, that are no table."""
     for stretch in stretches:
         held: list[PageLine] = []
         for is_mono, group in groupby(stretch, key=lambda line: prose.has_code and line.mono):
@@ -162,7 +162,7 @@ def _part_code(
 
 
 def _code_block(lines: Sequence[PageLine], page: int) -> Block:
-    """Lines of code with their indents, gaps and empty lines: letters are equally wide."""
+    """Return lines of code with their indents, gaps and empty lines: letters are equally wide."""
     runs = [run for line in lines for run in line.runs]
     left = min(run.box.left for run in runs)
     width = median((run.box.right - run.box.left) / len(run.text) for run in runs) or 1.0
@@ -186,7 +186,7 @@ def _code_block(lines: Sequence[PageLine], page: int) -> Block:
 def _tables(
     lines: Sequence[PageLine], ruled: dict[Box, Table], before: Table | None, rules: Rules
 ) -> Iterator[Table]:
-    """The tables of lines that follow each other: the ruled ones, and those between them."""
+    """Yield the tables of lines that follow each other: the ruled ones, and those between them."""
     between: list[tuple[int, PageLine]] = []
     for place, line in enumerate(lines):
         if line.box not in ruled:
@@ -256,7 +256,7 @@ def _is_split_block(block: Block, rest: Block) -> bool:
 
 
 def _is_apart(block: Block, rest: Block) -> bool:
-    """Whether a page's or a column's end stands between two blocks."""
+    """Tell whether a page's or a column's end stands between two blocks."""
     if _last_page(block) != rest.page or not block.places or not rest.places:
         return _last_page(block) != rest.page
     last, first = block.places[-1].box, rest.places[0].box
@@ -271,7 +271,7 @@ def _is_apart(block: Block, rest: Block) -> bool:
 def _stretch_blocks(
     lines: Sequence[PageLine], tables: Sequence[Table], page: int, words: set[str], body: Type
 ) -> Iterator[Block]:
-    """The blocks of lines that follow each other: tables, and what is between them."""
+    """Yield the blocks of lines that follow each other: tables, and what is between them."""
     owner = {place: table for table in tables for place in table.lines}
     waiting: list[PageLine] = []
     done: set[int] = set()
@@ -291,7 +291,7 @@ def _stretch_blocks(
 
 
 def _title(lines: Sequence[PageLine], table: Table) -> str:
-    """What stands right above a table: its caption or heading, and its unit."""
+    """Return what stands right above a table: its caption or heading, and its unit."""
     found: list[str] = []
     top = table.box.top
     leads = False
@@ -343,7 +343,7 @@ def _rows_block(rows: Sequence[TableRow], label: str, page: int) -> Block:
 def _text_blocks(
     lines: Sequence[PageLine], page: int, words: set[str], body: Type
 ) -> Iterator[Block]:
-    """Headings, paragraphs and items; rows of figures that are not aligned stay lines."""
+    """Yield headings, paragraphs and items; rows of figures that are not aligned stay lines."""
     kinds = _kinds(lines, body)
     bullets: list[float] = []
     start = 0
@@ -379,7 +379,7 @@ def _mark(first: PageLine, body: Type) -> str:
 
 
 def _depth(bullets: list[float], left: float) -> int:
-    """How deep an item stands whose bullet is here, by those before it in the list."""
+    """Tell how deep an item stands whose bullet is here, by those before it in the list."""
     while bullets and bullets[-1] > left + 3:
         bullets.pop()
     if not bullets or bullets[-1] < left - 3:
@@ -440,8 +440,8 @@ def _is_sentence(text: str) -> bool:
 
 
 def _is_wrapped(before: PageLine, line: PageLine) -> bool:
-    """Whether a line is the rest of the heading right above it: it looks the same, and begins with
-    a small letter."""
+    """Tell whether a line is the rest of the heading right above it: it looks the same, and begins
+    with a small letter."""
     alike = before.size == line.size and before.bold == line.bold
     return alike and not _has_gap(before, line) and line.text[0].islower()
 
@@ -459,7 +459,7 @@ def _undo_sentences(lines: Sequence[PageLine], kinds: list[str]) -> None:
 
 
 def _is_continuation(before: PageLine, line: PageLine) -> bool:
-    """Whether a line looks like the one right above it, which is not a heading."""
+    """Tell whether a line looks like the one right above it, which is not a heading."""
     alike = before.size == line.size and before.bold == line.bold
     return alike and not _has_gap(before, line) and not _ENDED.search(before.text)
 
@@ -472,7 +472,7 @@ def _level(line: PageLine, body: Type) -> int:
 
 
 def _breaks(lines: Sequence[PageLine], kinds: Sequence[str], start: int, i: int) -> bool:
-    """Whether line `i` starts a new block; `start` is the first line of the one before."""
+    """Tell whether line `i` starts a new block; `start` is the first line of the one before."""
     before, line = lines[i - 1], lines[i]
     if kinds[i] != kinds[i - 1]:
         return True
@@ -497,7 +497,7 @@ def _breaks(lines: Sequence[PageLine], kinds: Sequence[str], start: int, i: int)
 
 
 def _begins_item(before: PageLine, line: PageLine) -> bool:
-    """Whether a line begins with a bullet; a number within a sentence is none."""
+    """Tell whether a line begins with a bullet; a number within a sentence is none."""
     match = _BULLET.match(line.text)
     if not match:
         return False
@@ -508,14 +508,14 @@ def _begins_item(before: PageLine, line: PageLine) -> bool:
 
 
 def _continues_sentence(before: str, text: str) -> bool:
-    """Whether a text is the rest of a sentence, whatever space or page's end stands between; no
-    sentence is only a page's number."""
+    """Tell whether a text is the rest of a sentence, whatever space or page's end stands between;
+    no sentence is only a page's number."""
     begun = not _ENDED.search(before) and _LOWER_WORD.search(before) is not None
     return begun and text[:1].islower()
 
 
 def _has_gap(before: PageLine, line: PageLine, lines: float = 1.65) -> bool:
-    """Whether there is a gap of more than so many line heights, or a new column."""
+    """Tell whether there is a gap of more than so many line heights, or a new column."""
     if not line.size:
         return False
     gap = line.baseline - before.baseline

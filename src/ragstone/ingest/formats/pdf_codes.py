@@ -89,7 +89,7 @@ class PageCodes:
 
 
 def is_unreadable(raw: Any) -> bool:
-    """Whether so much of a PDFium text page cannot be read that the rest is fragments."""
+    """Tell whether so much of a PDFium text page cannot be read that the rest is fragments."""
     count = _C.FPDFText_CountChars(raw)
     # A look at some characters spares most pages the reading of each.
     sample = range(0, count, max(1, count // _SAMPLE))
@@ -141,8 +141,8 @@ def read_codes(raw: Any) -> PageCodes:
 
 
 def _by_font(raw: Any, places: Sequence[int]) -> Iterator[list[int]]:
-    """The places of each font's characters; those of fonts with few are together, as a font may
-    stand for a hundredth of a script. The fonts that TeX draws have no name."""
+    """Yield the places of each font's characters; those of fonts with few are together, as a font
+    may stand for a hundredth of a script. The fonts that TeX draws have no name."""
     fonts = defaultdict(list)
     for place in places:
         fonts[_font_name(raw, place)].append(place)
@@ -162,8 +162,8 @@ def _font_name(raw: Any, place: int) -> bytes:
 
 
 def _are_letters(codes: Sequence[int]) -> bool:
-    """Whether the codes of a font that maps none to Unicode are letters all the same, as in the
-    fonts that TeX draws: they stand where ASCII has them."""
+    """Tell whether the codes of a font that maps none to Unicode are letters all the same, as in
+    the fonts that TeX draws: they stand where ASCII has them."""
     strange = sum(not (0x20 <= code < 0x7F or 0xC0 <= code <= 0xFF) for code in codes)
     if strange > _MAX_STRANGE * len(codes):
         return False
@@ -177,7 +177,7 @@ def _are_letters(codes: Sequence[int]) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _code_point(code: int) -> int:
-    """The code point that a character stands for, 0 where nobody can know."""
+    """Return the code point that a character stands for, 0 where nobody can know."""
     if 0xF721 <= code <= 0xF7FF:
         return code - 0xF700  # Adobe's small capitals and old-style figures.
     if code in _BLANKS or code in TEX_LETTERS or 0x80 <= code < 0xA0:
@@ -208,8 +208,8 @@ def _read_signs(raw: Any, text: str) -> dict[int, int]:
 
 
 def _sign(code: int, font_name: bytes, *, alone: bool) -> int | None:
-    """What a glyph of a symbol font shows, a bullet where only that it is a picture is known;
-    None for what is no such glyph."""
+    """Return what a glyph of a symbol font shows, a bullet where only that it is a picture is
+    known; None for what is no such glyph."""
     # Private characters beyond those of symbol fonts are rare letters too.
     is_private = 0xF000 <= code <= 0xF0FF or (alone and unicodedata.category(chr(code)) == "Co")
     glyph = code & 0xFF if is_private else code
@@ -276,7 +276,7 @@ def find_ligatures(raw: Any, characters: Sequence[_Character]) -> Mapping[int, s
 
 
 def _group_widths(raw: Any, widths: Mapping[int, float]) -> Sequence[Mapping[int, float]]:
-    """The widths of each font's glyphs, those of text that runs upwards apart."""
+    """Return the widths of each font's glyphs, those of text that runs upwards apart."""
     fonts: dict[tuple[bytes, float], dict[int, float]] = defaultdict(dict)
     for place, width in widths.items():
         angle = round(_C.FPDFText_GetCharAngle(raw, place), 1)

@@ -75,7 +75,7 @@ def order_leftward_lines(characters: Sequence[Character]) -> tuple[list[Characte
 
 
 def _split_lines(characters: Sequence[Character]) -> Iterator[list[Character]]:
-    """What stands at one height, and each space or end of a line before it by itself."""
+    """Yield what stands at one height, and each space or end of a line before it by itself."""
     line: list[Character] = []
     level = tallest = 0.0
     for item in characters:
@@ -141,8 +141,8 @@ def _center(glyph: _Glyph) -> float:
 
 
 def _order_line(line: Sequence[Character]) -> list[Character]:
-    """The line from right to left, with spaces where gaps are; empty where it has spaces and no
-    gaps: then its characters do not say how wide they are."""
+    """Return the line from right to left, with spaces where gaps are; empty where it has spaces and
+    no gaps: then its characters do not say how wide they are."""
     if not (glyphs := _glyphs(line)):
         return []
     height = max(_height(glyph.edges) for glyph in glyphs)
@@ -177,8 +177,8 @@ def read_leftward(parts: Sequence[str]) -> list[str]:
 
 
 def _kind(sign: str, is_arabic: bool = False) -> str:
-    """The kind of a sign for `_RIGHTWARD`. Beside Arabic letters signs as % and - are not read with
-    figures (rules W2 to W5)."""
+    """Return the kind of a sign for `_RIGHTWARD`. Beside Arabic letters signs as % and - are not
+    read with figures (rules W2 to W5)."""
     direction = unicodedata.bidirectional(sign)
     if direction in ("EN", "AN") or (direction == "ET" and not is_arabic):
         return "N"
@@ -190,8 +190,8 @@ def _kind(sign: str, is_arabic: bool = False) -> str:
 
 
 def _is_turned(part: str, parts: Sequence[str], place: int) -> bool:
-    """Whether a bracket is the glyph that was drawn, not the sign that is meant: it opens behind a
-    word, or closes before one."""
+    """Tell whether a bracket is the glyph that was drawn, not the sign that is meant: it opens
+    behind a word, or closes before one."""
     mirrored = part.translate(_MIRRORED)
     if mirrored == part:
         return False

@@ -52,7 +52,7 @@ class PdfPictures:
         self._left_out = 0
 
     def last_notes(self) -> tuple[str, ...]:
-        """What is to be said once all pages were read."""
+        """Return what is to be said once all pages were read."""
         if not self._left_out:
             return ()
         return (
@@ -61,7 +61,7 @@ class PdfPictures:
         )
 
     def find_pictures(self, page: Any, index: int, frame: Frame) -> list[PdfPicture]:
-        """Those that stand on a page of pypdfium2's, by its index, for the first time."""
+        """Return those that stand on a page of pypdfium2's, by its index, for the first time."""
         found = []
         for number, image in _images(page):
             box = _box(image, frame)
@@ -79,8 +79,8 @@ class PdfPictures:
 
 
 def attach_pictures(blocks: Sequence[Block], pictures: Sequence[PdfPicture]) -> Iterator[Block]:
-    """The blocks of a page, of which captions have the picture that they stand at, and the blocks
-    before the other pictures those. A page without text has no place for a picture."""
+    """Yield the blocks of a page, of which captions have the picture that they stand at, and the
+    blocks before the other pictures those. A page without text has no place for a picture."""
     held: dict[int, list[str]] = {}
     places = [(number, box) for number, item in enumerate(blocks) if (box := _around(item))]
     for picture in pictures:
@@ -94,13 +94,13 @@ def attach_pictures(blocks: Sequence[Block], pictures: Sequence[PdfPicture]) -> 
 
 
 def picture_data(page: Any, number: int) -> bytes:
-    """The stored bytes of the object of this number on a page; raises UnreadableDocument."""
+    """Return the stored bytes of the object of this number on a page; raises UnreadableDocument."""
     return _data(_find_object(page, number))
 
 
 def draw_picture(page: Any, number: int, frame: Frame) -> Any:
-    """The part of a page on which an object stands, as an RGB picture of Pillow's: as it is seen,
-    with what is written on it. Raises UnreadableDocument."""
+    """Return the part of a page on which an object stands, as an RGB picture of Pillow's: as it is
+    seen, with what is written on it. Raises UnreadableDocument."""
     image = _find_object(page, number)
     box = _box(image, frame)
     if box is None or not _has_room(image):
@@ -130,7 +130,7 @@ def _find_object(page: Any, number: int) -> Any:
 
 
 def _box(image: Any, frame: Frame) -> Box | None:
-    """Where an object is seen on its page, without what lies outside."""
+    """Return where an object is seen on its page, without what lies outside."""
     edges = [ctypes.c_float() for _ in range(4)]
     if not _C.FPDFPageObj_GetBounds(image, *edges):
         return None
@@ -154,7 +154,7 @@ def _size(image: Any) -> int:
 
 
 def _has_room(image: Any) -> bool:
-    """Whether a picture may be unpacked."""
+    """Tell whether a picture may be unpacked."""
     width, height = ctypes.c_uint(), ctypes.c_uint()
     known = _C.FPDFImageObj_GetImagePixelSize(image, width, height)
     return (
@@ -172,7 +172,7 @@ def _data(image: Any) -> bytes:
 
 
 def _around(block: Block) -> Box | None:
-    """The box of all lines of a block."""
+    """Return the box of all lines of a block."""
     boxes = [place.box for place in block.places if place.box]
     return join_boxes(boxes) if boxes else None
 
@@ -180,9 +180,9 @@ def _around(block: Block) -> Box | None:
 def _caption(
     blocks: Sequence[Block], places: Sequence[tuple[int, Box]], picture: Box
 ) -> int | None:
-    """The caption nearest above or below a picture."""
+    """Return the caption nearest above or below a picture."""
     near = [
-        (_gap(box, picture), number)
+        (max(box.top - picture.bottom, picture.top - box.bottom, 0.0), number)
         for number, box in places
         if is_figure_caption(blocks[number]) and share_column(box, picture)
     ]
@@ -198,7 +198,3 @@ def _find_block_above(places: Sequence[tuple[int, Box]], picture: Box) -> int | 
     if near := in_column or above:
         return max(near, key=lambda item: item[1].bottom)[0]
     return places[0][0] if places else None
-
-
-def _gap(one: Box, other: Box) -> float:
-    return max(one.top - other.bottom, other.top - one.bottom, 0.0)

@@ -21,8 +21,8 @@ from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
 from ragstone.ingest.formats.tables import (
     are_names,
     find_sideways,
+    has_label_colons,
     is_banner,
-    is_form,
     name_columns,
     row_line,
 )
@@ -71,7 +71,7 @@ class _Grid:
     cells: tuple[_Span, ...]
 
     def place(self, run: TextRun) -> tuple[int, int] | None:
-        """The row and the column in which the middle of a run is."""
+        """Return the row and the column in which the middle of a run is."""
         row = bisect_right(self.ys, (run.box.top + run.box.bottom) / 2) - 1
         column = bisect_right(self.xs, (run.box.left + run.box.right) / 2) - 1
         inside = 0 <= row < len(self.ys) - 1 and 0 <= column < len(self.xs) - 1
@@ -81,8 +81,8 @@ class _Grid:
 def extract_ruled_tables(
     lines: Sequence[PageLine], rules: Rules, before: Table | None, words: set[str]
 ) -> tuple[list[PageLine], dict[Box, Table]]:
-    """The lines of a page with one line in the place of each ruled table, and the tables by the
-    boxes of those. `before` is the table with which the last page ended."""
+    """Return the lines of a page with one line in the place of each ruled table, and the tables by
+    the boxes of those. `before` is the table with which the last page ended."""
     found: dict[Box, Table] = {}
     kept = list(lines)
     if sum(len(line.runs) for line in lines) > MAX_RUNS:
@@ -148,7 +148,7 @@ def _place(lines: Sequence[PageLine], box: Box) -> int:
 
 
 def _grids(rules: Rules) -> Iterator[_Grid]:
-    """The grids that lines make which meet, from the top down."""
+    """Yield the grids that lines make which meet, from the top down."""
     found = [_grid(across, down) for across, down in _group_connected(rules)]
     yield from sorted((item for item in found if item), key=lambda item: (item.ys[0], item.xs[0]))
 
@@ -194,7 +194,7 @@ def _grid(across: Sequence[Rule], down: Sequence[Rule]) -> _Grid | None:
 
 
 def _edges(rules: Sequence[Rule], others: Sequence[Rule]) -> list[float]:
-    """Where the lines stand, and where those the other way begin and end beyond them."""
+    """Return where the lines stand, and where those the other way begin and end beyond them."""
     edges: list[float] = []
     for at in sorted(rule.at for rule in rules):
         if not edges or at - edges[-1] > _TOUCH:
@@ -300,7 +300,7 @@ def _row_lines(texts: dict[_Span, list[PageLine]], row: int) -> list[PageLine]:
 
 
 def _texts(grid: _Grid, runs: Iterable[TextRun]) -> dict[_Span, list[PageLine]]:
-    """The lines of text of each cell that has any, from the top."""
+    """Return the lines of text of each cell that has any, from the top."""
     owner = {
         (row, column): span
         for span in grid.cells
@@ -356,8 +356,8 @@ def _cell_lines(runs: Sequence[TextRun]) -> list[PageLine]:
 
 
 def _is_table(texts: dict[_Span, list[PageLine]]) -> bool:
-    """Whether the cells hold a table's texts, one each: no layout of a page, no lines of a chart,
-    no rows of figures between which no lines are."""
+    """Tell whether the cells hold a table's texts, one each: no layout of a page, no lines of a
+    chart, no rows of figures between which no lines are."""
     columns = {span.left for span in texts}
     rows: dict[int, int] = {}
     for span in texts:
@@ -372,7 +372,7 @@ def _is_table(texts: dict[_Span, list[PageLine]]) -> bool:
 
 
 def _is_crowded(lines: Sequence[PageLine]) -> bool:
-    """Whether a cell holds several rows of figures, or several cells side by side."""
+    """Tell whether a cell holds several rows of figures, or several cells side by side."""
     rows = [row for line in lines for row in build_rows([(0, line)])]
     apart = sum(len(row.cells) > 1 or is_value(row.text) for row in rows)
     return len(lines) > 1 and 2 * apart > len(lines)
@@ -390,13 +390,17 @@ def _same_columns(
 def _head(
     table: Sequence[Sequence[str]], numbers: Sequence[int], texts: dict[_Span, list[PageLine]]
 ) -> int:
-    """How many of the rows name the columns: bold ones, or those without figures that reach as
+    """Tell how many of the rows name the columns: bold ones, or those without figures that reach as
     far down as a cell of the first row, and below one over several columns."""
     bold = [all(line.bold for line in _row_lines(texts, i)) for i in numbers[:_LOOK_AHEAD]]
     spans = {number: [text for text in texts if text.top == number] for number in numbers}
     if bold[0] and not all(bold):
         count = bold.index(False)
-    elif not are_names(table[0]) or is_form(table) or _is_form(table, spans[numbers[0]], texts):
+    elif (
+        not are_names(table[0])
+        or has_label_colons(table)
+        or _has_bold_label(table, spans[numbers[0]], texts)
+    ):
         return 0
     else:
         count = 1
@@ -413,12 +417,10 @@ def _head(
     return count if count < len(table) and count <= _HEAD_ROWS else 0
 
 
-def _is_form(
-    table: Sequence[Sequence[str]],
-    first: Sequence[_Span],
-    texts: dict[_Span, list[PageLine]],
+def _has_bold_label(
+    table: Sequence[Sequence[str]], first: Sequence[_Span], texts: dict[_Span, list[PageLine]]
 ) -> bool:
-    """Whether there are two columns, and the first row's label is bold, its value not."""
+    """Tell whether there are two columns, and the first row's label is bold, its value not."""
     bold = [all(line.bold for line in texts[span]) for span in first]
     return len(table[0]) == 2 and bold == [True, False]
 

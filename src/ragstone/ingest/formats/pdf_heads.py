@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_layout import NEAR, Cell, Row, TableRow
+from ragstone.ingest.formats.pdf_layout import MAX_EDGE_GAP, Cell, Row, TableRow
 from ragstone.ingest.formats.pdf_lines import join_boxes, share_column
 
 _ALIGNED = 4.0
@@ -70,7 +70,7 @@ def is_period(text: str) -> bool:
 
 
 def is_period_row(row: Row) -> bool:
-    """Whether a row names columns by years, dates or periods, or by ranges such as ages."""
+    """Tell whether a row names columns by years, dates or periods, or by ranges such as ages."""
     if _is_range_row(row):
         return True
     cells = list(row.cells)
@@ -90,8 +90,8 @@ def is_period_row(row: Row) -> bool:
 
 
 def _is_range_row(row: Row) -> bool:
-    """Whether cells are ranges that follow each other ("50–59", "60–69", "70+"), beside a label
-    of a few words at most."""
+    """Tell whether cells are ranges that follow each other ("50–59", "60–69", "70+"), beside a
+    label of a few words at most."""
     found = [RANGE.fullmatch(cell.text) for cell in row.cells]
     ranges = found if found[0] else found[1:]
     starts = [float(span["start"]) for span in ranges if span]
@@ -105,22 +105,26 @@ def _is_range_row(row: Row) -> bool:
 
 
 def is_over_columns(row: Row, left: float, right: float, middle: float) -> bool:
-    """Whether a row stands over the columns, alone or beside a name for the labels."""
+    """Tell whether a row stands over the columns, alone or beside a name for the labels."""
     if is_period_row(row):
         return True
     if row.has_figures or row.has_leaders:
         return False
     # Figures that end where their name does may all be narrower than that.
-    over = [cell for cell in row.cells if left + NEAR < cell.box.right and cell.box.left <= right]
+    over = [
+        cell
+        for cell in row.cells
+        if left + MAX_EDGE_GAP < cell.box.right and cell.box.left <= right
+    ]
     if not over or any(len(cell.text) > 60 for cell in row.cells):
         return False
     if len(row.cells) == 1:
         cell = row.cells[0]
         off = abs(cell.center - (left + right) / 2)
-        if abs(cell.center - middle) < NEAR and off > 2 * NEAR:
+        if abs(cell.center - middle) < MAX_EDGE_GAP and off > 2 * MAX_EDGE_GAP:
             # A title stands over the middle of the page, not of the columns.
             return False
-        above = cell.center >= left - NEAR and cell.box.left >= left - _OVERHANG
+        above = cell.center >= left - MAX_EDGE_GAP and cell.box.left >= left - _OVERHANG
         return (above or off < 12) and len(cell.text.split()) <= 9
     return len(over) >= len(row.cells) - 1
 
@@ -128,7 +132,7 @@ def is_over_columns(row: Row, left: float, right: float, middle: float) -> bool:
 def read_names(
     head: Sequence[Row], columns: Sequence[tuple[float, float]], stub: bool
 ) -> tuple[list[str], list[TableRow]]:
-    """The names of the columns, and what else stands in the head."""
+    """Return the names of the columns, and what else stands in the head."""
     notes: list[TableRow] = []
     prefix: list[str] = []
     rows: list[list[Cell]] = []
@@ -211,7 +215,7 @@ def _raise(levels: list[list[_Stack]], depth: int, cell: _Stack) -> None:
 
 
 def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
-    """Cells, those whose text is wrapped over several rows as one, from the top down."""
+    """Return cells, those whose text is wrapped over several rows as one, from the top down."""
     done: list[_Stack] = []
     for number, cells in enumerate(rows):
         here = []
@@ -263,7 +267,7 @@ def _levels(stacks: Sequence[_Stack]) -> list[list[_Stack]]:
 
 
 def _neighbour_depths(stack: _Stack, below: Sequence[tuple[_Stack, int]]) -> list[int]:
-    """The depths of the two cells between which one stands that has none right below it."""
+    """Return the depths of the two cells between which one stands that has none right below it."""
     left = [pair for pair in below if pair[0].center < stack.center]
     right = [pair for pair in below if pair[0].center > stack.center]
     if not left or not right:
@@ -276,7 +280,7 @@ def _neighbour_depths(stack: _Stack, below: Sequence[tuple[_Stack, int]]) -> lis
 
 
 def _is_wrapped(stack: _Stack, cell: Cell) -> bool:
-    """Whether a cell goes on with the text above it; a year is a level of its own."""
+    """Tell whether a cell goes on with the text above it; a year is a level of its own."""
     if _YEAR_CELL.fullmatch(stack.texts[-1]) and not cell.text.startswith("("):
         return False
     near = cell.box.top - stack.box.bottom < 0.8 * (cell.box.bottom - cell.box.top)
@@ -295,8 +299,8 @@ def _ranges(
     *,
     are_groups: bool,
 ) -> list[range]:
-    """The columns of each cell: stretches in order, over whose middles the cells stand best, with
-    as few columns left out as can be. `leaves` are the columns' lowest names, which may stand
+    """Return the columns of each cell: stretches in order, over whose middles the cells stand best,
+    with as few columns left out as can be. `leaves` are the columns' lowest names, which may stand
     beside the figures below. Where all `are_groups` that begin where a column does, they are set
     left."""
     set_left = (
@@ -348,7 +352,7 @@ def _trace_path(
 
 
 def _miss(cell: _Stack, columns: Sequence[tuple[float, float]]) -> float:
-    """How far a cell is from standing over these columns, in points."""
+    """Tell how far a cell is from standing over these columns, in points."""
     left, right = columns[0][0], columns[-1][1]
     if len(columns) == 1:
         off = min(

@@ -37,7 +37,7 @@ class _Band:
 
 
 def sort_into_columns(lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
-    """Stretches of lines: what is above columns, each of the columns, what is below.
+    """Yield stretches of lines: what is above columns, each of the columns, what is below.
 
     Lines that stand in no column keep the order in which PDFium gave them.
     """
@@ -63,7 +63,7 @@ def _middle(line: PageLine) -> float:
 
 
 def _cut_at_gutter(lines: Sequence[PageLine], gutter: float) -> Iterator[list[PageLine]]:
-    """The lines left of a gutter, and those right of it; one over both is cut in two."""
+    """Yield the lines left of a gutter, and those right of it; one over both is cut in two."""
     left: list[PageLine] = []
     right: list[PageLine] = []
     for line in lines:
@@ -143,7 +143,7 @@ _NOTE = r"(?:\s?\(?[*†‡]+\)?|\s?\((?:\d{1,2}|[a-z])\)|[⁰¹²³⁴-⁹])*"
 _VALUE = re.compile(
     rf"(?:{_NUMBER}(?:\s?{_NUMBER})?{_AFTER}{_NOTE}"
     rf"|{_CURRENCY}?\s*\(?(?:[-–—−]|--)\)?\s?%?{_NOTE}"
-    r"|n/?a|N/?A|n/?m|N/?M|nil|\*+)",
+    r"|n/?a|N/?A|n/?m|N/?M|nil|\*+)"
 )
 _PREFIX = re.compile(rf"(?:\(?{_SIGN}?{_CURRENCY}\s*\(?{_SIGN}?|\()", re.IGNORECASE)
 _SUFFIX = re.compile(r"[)%*†‡⁰¹²³⁴-⁹]+|\((?:\d{1,2}|[a-z])\)[,;]?|\)\s?%")
@@ -161,7 +161,7 @@ _SLIVER = 7.0
 _MAX_BRIDGES = 40
 """So many cells may lie over the gap between two columns."""
 
-NEAR = 3.0
+MAX_EDGE_GAP = 3.0
 """Points by which the edges of cells in one column may differ: they are set, not drawn."""
 
 
@@ -220,12 +220,12 @@ class TableRow:
 
 
 def is_value(text: str) -> bool:
-    """Whether a cell holds a figure, or what stands for one ("—", "N/A")."""
+    """Tell whether a cell holds a figure, or what stands for one ("—", "N/A")."""
     return _VALUE.fullmatch(text) is not None
 
 
 def build_rows(lines: Sequence[tuple[int, PageLine]]) -> list[Row]:
-    """The runs of the lines (each with its place on the page) as rows, from the top down.
+    """Return the runs of the lines (each with its place on the page) as rows, from the top down.
 
     A raised mark of a note goes to the row of what it stands beside.
     """
@@ -252,7 +252,7 @@ def _same_row(first: TextRun, run: TextRun) -> bool:
 
 
 def _is_raised(run: TextRun, runs: Sequence[tuple[int, TextRun]]) -> bool:
-    """Whether this is a small mark at the end of larger text."""
+    """Tell whether this is a small mark at the end of larger text."""
     return any(
         item.size > 1.1 * run.size
         and -2 <= run.box.left - item.box.right <= 0.5 * item.size
@@ -278,7 +278,7 @@ def _row(group: Iterable[tuple[int, TextRun]]) -> Row:
 
 
 def _cells(runs: Sequence[TextRun]) -> list[Cell]:
-    """Runs become cells; a currency or a percent sign goes to the figure beside it."""
+    """Return runs become cells; a currency or a percent sign goes to the figure beside it."""
     merged: list[tuple[str, Box]] = []
     for i, run in enumerate(runs):
         # A cell ends nowhere in the middle of a word, so its hyphens are signs.
@@ -311,8 +311,8 @@ def _joins(before: tuple[str, Box], text: str, run: TextRun, *, first: bool, las
 
 
 def find_columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
-    """The left and the right edge of each column: where cells of rows with several lie over each
-    other."""
+    """Return the left and the right edge of each column: where cells of rows with several lie over
+    each other."""
     spans = [
         (number, cell.box.left, cell.box.right)
         for number, row in enumerate(rows)
@@ -346,8 +346,8 @@ def _without_slivers(
 def _find_stretches(
     spans: Sequence[tuple[int, float, float]], least: int
 ) -> list[tuple[float, float]]:
-    """Stretches that more than `least` cells cover. One in which a row has two cells is taken
-    apart where fewest cells bridge the gap."""
+    """Return stretches that more than `least` cells cover. One in which a row has two cells is
+    taken apart where fewest cells bridge the gap."""
     if not spans:
         return []
     edges = sorted(
@@ -378,6 +378,6 @@ def _find_stretches(
 
 
 def find_column(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
-    """The column that a cell lies over most, else the nearest."""
+    """Return the column that a cell lies over most, else the nearest."""
     shared = [min(cell.box.right, right) - max(cell.box.left, left) for left, right in columns]
     return max(range(len(columns)), key=lambda i: shared[i])

@@ -27,7 +27,7 @@ class Frame:
     rotation: int = 0
 
     def map_point(self, x: float, y: float) -> tuple[float, float]:
-        """A point as its distance from the left and the top of the page as it is shown."""
+        """Return a point as its distance from the left and the top of the page as it is shown."""
         if self.rotation == 90:
             return y - self.bottom, x - self.left
         if self.rotation == 180:
@@ -37,13 +37,13 @@ class Frame:
         return x - self.left, self.top - y
 
     def edges(self, one: tuple[float, float], other: tuple[float, float]) -> Edges:
-        """The rectangle between two corners, as it is shown."""
+        """Return the rectangle between two corners, as it is shown."""
         (x1, y1), (x2, y2) = self.map_point(*one), self.map_point(*other)
         return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
 
 def page_frame(page: Any) -> Frame:
-    """The frame of a pypdfium2 page."""
+    """Return the frame of a pypdfium2 page."""
     # Not the crop box: a size that all pages share stands above them, and is not found there.
     left, bottom, right, top = page.get_bbox()
     return Frame(left, bottom, right, top, page.get_rotation() % 360)
@@ -117,7 +117,7 @@ def clean(text: str) -> str:
 
 
 def build_line(runs: Sequence[TextRun]) -> PageLine | None:
-    """The line that runs make, None if nothing is in it.
+    """Return the line that runs make, None if nothing is in it.
 
     A hyphen at its end may cut a word: PDFium sees the end of a line only where nothing of another
     column stands beside it, so every line says it here.
@@ -136,7 +136,7 @@ def build_line(runs: Sequence[TextRun]) -> PageLine | None:
 
 
 def join_boxes(boxes: Sequence[Box]) -> Box:
-    """The smallest box that holds all of these."""
+    """Return the smallest box that holds all of these."""
     return Box(
         min(box.left for box in boxes),
         min(box.top for box in boxes),
@@ -146,7 +146,7 @@ def join_boxes(boxes: Sequence[Box]) -> Box:
 
 
 def share_column(box: Box, other: Box) -> bool:
-    """Whether one box stands above the other, at least in part."""
+    """Tell whether one box stands above the other, at least in part."""
     return box.left < other.right and other.left < box.right
 
 
@@ -214,7 +214,7 @@ def _is_in_margin(line: PageLine, height: float) -> bool:
 
 
 def _edges(page: Sequence[PageLine]) -> set[int]:
-    """The places of the outermost lines, by height on the page or else by order."""
+    """Return the places of the outermost lines, by height on the page or else by order."""
     order = sorted(range(len(page)), key=lambda i: (page[i].baseline, i))
     outer = set(order[:_EDGE_LINES] + order[-_EDGE_LINES:])
     return {i for i in outer if len(page[i].text) <= _EDGE_CHARS}
@@ -242,7 +242,7 @@ def learn_words(lines: Sequence[PageLine], words: set[str]) -> None:
 
 
 def join_lines(lines: Sequence[str], words: set[str]) -> tuple[str, list[int]]:
-    """The lines as one text, and where each of them starts in it.
+    """Return the lines as one text, and where each of them starts in it.
 
     A word that a line's end had cut is closed: "com-puter" becomes one word, but a compound whose
     two parts the document knows as words ("cloud-enabled") keeps its hyphen.

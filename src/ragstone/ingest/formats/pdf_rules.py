@@ -50,7 +50,7 @@ class Rules:
     down: tuple[Rule, ...] = ()
 
     def part(self, left: float, right: float, y: float) -> bool:
-        """Whether a line goes down between two places at this height."""
+        """Tell whether a line goes down between two places at this height."""
         return any(
             left - 1 <= at <= right + 1 and start <= y <= end for at, start, end in self.down
         )
@@ -63,7 +63,7 @@ _UNMOVED: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 def page_rules(page: Any, frame: Frame) -> Rules:
-    """The rules of a pypdfium2 page as they are shown; none where too much is drawn."""
+    """Return the rules of a pypdfium2 page as they are shown; none where too much is drawn."""
     across: list[Rule] = []
     down: list[Rule] = []
     raw = page.raw
@@ -85,7 +85,7 @@ def page_rules(page: Any, frame: Frame) -> Rules:
 def _lines(
     holder: Any, count: int, get: Any, matrix: _Matrix, depth: int
 ) -> Iterator[tuple[_Point, _Point]]:
-    """The ends of what is drawn in a straight line, on the page before it is turned."""
+    """Yield the ends of what is drawn in a straight line, on the page before it is turned."""
     for place in range(count):
         piece = get(holder, place)
         kind = _C.FPDFPageObj_GetType(piece)
@@ -116,7 +116,7 @@ def _path_lines(path: Any, matrix: _Matrix) -> Iterator[tuple[_Point, _Point]]:
 
 
 def _figures(path: Any, count: int, matrix: _Matrix) -> Iterator[list[_Point]]:
-    """The corners of each part of a path; one with curves has none."""
+    """Yield the corners of each part of a path; one with curves has none."""
     a, b, c, d, e, f = matrix
     x, y = ctypes.c_float(), ctypes.c_float()
     to_x, to_y = ctypes.byref(x), ctypes.byref(y)
@@ -150,7 +150,7 @@ def _matrix(piece: Any) -> _Matrix:
 
 
 def _product(first: _Matrix, then: _Matrix) -> _Matrix:
-    """The matrix that moves by one and then by another."""
+    """Return the matrix that moves by one and then by another."""
     a, b, c, d, e, f = first
     p, q, r, s, t, u = then
     return (
@@ -164,7 +164,7 @@ def _product(first: _Matrix, then: _Matrix) -> _Matrix:
 
 
 def _merge_rules(rules: Iterable[Rule]) -> list[Rule]:
-    """Lines that stand in one place and touch are one."""
+    """Return lines that stand in one place and touch are one."""
     found: list[Rule] = []
     group: list[Rule] = []
     for rule in sorted(rules):

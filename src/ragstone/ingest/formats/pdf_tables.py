@@ -17,7 +17,7 @@ from ragstone.ingest.formats.pdf_heads import (
     read_names,
 )
 from ragstone.ingest.formats.pdf_layout import (
-    NEAR,
+    MAX_EDGE_GAP,
     Cell,
     Row,
     TableRow,
@@ -79,7 +79,7 @@ class Table:
 
 
 def find_tables(lines: Sequence[tuple[int, PageLine]], before: Table | None = None) -> list[Table]:
-    """The tables among the lines of a page or of one of its columns, from the top down.
+    """Return the tables among the lines of a page or of one of its columns, from the top down.
 
     One without names whose columns stand below those of the one right before it has its names;
     `before` is the one with which the page before ended.
@@ -109,13 +109,13 @@ def find_tables(lines: Sequence[tuple[int, PageLine]], before: Table | None = No
 
 
 def _pitch(rows: Sequence[Row]) -> float:
-    """The usual step from one row to the next, in points."""
+    """Return the usual step from one row to the next, in points."""
     steps = sorted(below.baseline - row.baseline for row, below in pairwise(rows))
     return steps[len(steps) // 2] if steps else 12.0
 
 
 def _cores(rows: Sequence[Row], pitch: float) -> Iterator[tuple[int, int]]:
-    """The first and the last row with figures of what may be one table."""
+    """Yield the first and the last row with figures of what may be one table."""
     place = 0
     while place < len(rows):
         if not rows[place].has_figures:
@@ -151,9 +151,9 @@ def _values_left(row: Row) -> float:
 
 
 def _fits(row: Row, left: float) -> bool:
-    """Whether a row without figures can stand between rows of a table whose figures start here:
-    a label, or a short head over some columns, but no line of prose."""
-    if row.box.right <= left + NEAR:
+    """Tell whether a row without figures can stand between rows of a table whose figures start
+    here: a label, or a short head over some columns, but no line of prose."""
+    if row.box.right <= left + MAX_EDGE_GAP:
         return True
     if len(row.cells) > 1:
         return all(len(cell.text) <= 60 for cell in row.cells[1:])
@@ -197,12 +197,12 @@ def _parts(
 
 
 def _body_left(rows: Sequence[Row]) -> float:
-    """Where the columns after the first begin."""
+    """Return where the columns after the first begin."""
     return min((_values_left(row) for row in rows if row.has_figures), default=0.0)
 
 
 def _head_top(rows: Sequence[Row], first: int, left: float, above: _Above) -> int:
-    """How far up the head of a body reaches that begins at `first`."""
+    """Tell how far up the head of a body reaches that begins at `first`."""
     # A total far below may be wider than the columns; the first rows tell their width.
     right = max(row.box.right for row in rows[first : first + 5])
     top = first
@@ -220,12 +220,12 @@ def _head_top(rows: Sequence[Row], first: int, left: float, above: _Above) -> in
 
 
 def _is_too_close(above: Row, row: Row) -> bool:
-    """Whether a row stands too close to the one above it to be the next line of it."""
+    """Tell whether a row stands too close to the one above it to be the next line of it."""
     return row.baseline - above.baseline < 0.8 * row.size
 
 
 def _is_label(row: Row, left: float) -> bool:
-    return len(row.cells) == 1 and row.box.right <= left + NEAR
+    return len(row.cells) == 1 and row.box.right <= left + MAX_EDGE_GAP
 
 
 @dataclass(slots=True)
@@ -274,7 +274,7 @@ def _table(head: Sequence[Row], body: Sequence[Row], above: Table | None) -> Tab
 def _stand_below(
     columns: Sequence[tuple[float, float]], above: Sequence[tuple[float, float]]
 ) -> bool:
-    """Whether as many columns stand in the same places."""
+    """Tell whether as many columns stand in the same places."""
     return len(columns) == len(above) and all(
         min(right, end) - max(left, begin) > 0.5 * min(right - left, end - begin)
         for (left, right), (begin, end) in zip(columns, above, strict=True)
@@ -284,8 +284,8 @@ def _stand_below(
 def _is_contents(
     head: Sequence[Row], body: Sequence[Row], columns: Sequence[tuple[float, float]]
 ) -> bool:
-    """Whether this is a table of contents: titles and pages, and dots between the two or a head
-    that says so."""
+    """Tell whether this is a table of contents: titles and pages, and dots between the two or a
+    head that says so."""
     if len(columns) > 3:
         return False
     if any(row.has_leaders for row in body):
@@ -298,7 +298,7 @@ def _is_contents(
 
 
 def _contents_row(row: Row) -> TableRow:
-    """A line of a table of contents nearly as it is shown."""
+    """Return a line of a table of contents nearly as it is shown."""
     between = " .... " if row.has_leaders else " | "
     label = " ".join(cell.text for cell in row.cells[:-1])
     text = f"{label}{between}{row.cells[-1].text}" if label else row.text
@@ -313,7 +313,7 @@ def _separate_labels(
         place
         for place, row in enumerate(head)
         if len(row.cells) > 1
-        and row.cells[0].box.right <= columns[1][0] + NEAR
+        and row.cells[0].box.right <= columns[1][0] + MAX_EDGE_GAP
         and not is_period_row(row)
         and not UNIT.fullmatch(row.cells[0].text)
     ]
@@ -325,7 +325,7 @@ def _separate_labels(
 
 
 def _is_aligned(rows: Sequence[Row], columns: Sequence[tuple[float, float]], headed: bool) -> bool:
-    """Whether most figures end, begin or are centered where another of their column does, as
+    """Tell whether most figures end, begin or are centered where another of their column does, as
     those of a table do; addresses and drawings have figures side by side by chance."""
     cells: list[list[Cell]] = [[] for _ in columns]
     for row in rows:
@@ -340,7 +340,7 @@ def _is_aligned(rows: Sequence[Row], columns: Sequence[tuple[float, float]], hea
 
 
 def _count_aligned(cells: Sequence[Cell]) -> int:
-    """How many cells share an edge or the middle with another one."""
+    """Tell how many cells share an edge or the middle with another one."""
     found = 0
     for cell in cells:
         found += any(
@@ -370,7 +370,7 @@ def _has_stub(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bo
 def _records(
     rows: Sequence[Row], columns: Sequence[tuple[float, float]], stub: bool
 ) -> list[_Record]:
-    """The rows of a body; what is wrapped over several lines is one."""
+    """Return the rows of a body; what is wrapped over several lines is one."""
     records: list[_Record] = []
     steps = sorted(below.baseline - row.baseline for row, below in pairwise(rows))
     # Rows closer than most are lines of one cell; of a few rows nobody can tell what is usual.
@@ -401,7 +401,7 @@ def _record(row: Row, columns: Sequence[tuple[float, float]], stub: bool) -> _Re
 
 
 def _continues(before: _Record, record: _Record, tight: float) -> bool:
-    """Whether a row is the rest of the one before it; closer than `tight`, only such are."""
+    """Tell whether a row is the rest of the one before it; closer than `tight`, only such are."""
     # Wrapped lines follow within two type sizes. Scanned or damaged fonts say sizes near 0.
     if record.baseline - before.baseline > 1.9 * max(record.size, before.size, 6.0):
         return False
@@ -418,7 +418,7 @@ def _continues(before: _Record, record: _Record, tight: float) -> bool:
     begun = record.label[:1].islower() or bool(_DANGLING.search(before.label))
     begun = begun or record.baseline - before.baseline < tight
     if before.figures and not record.values:
-        return begun and record.indent >= before.indent - NEAR
+        return begun and record.indent >= before.indent - MAX_EDGE_GAP
     return begun
 
 
@@ -451,7 +451,7 @@ class _Groups:
 
     def enter(self, record: _Record) -> None:
         indent = record.indent if record.indent < self._base + _MIDDLE else self._base
-        keep = indent - NEAR
+        keep = indent - MAX_EDGE_GAP
         self._open = [item for item in self._open if item[0] < keep]
         self._open.append((indent, record.label.rstrip(": ")))
         self._fresh = True
@@ -460,9 +460,9 @@ class _Groups:
         if not record.label:
             return [text for _, text in self._open]
         if self._fresh and self._open:
-            self._indents = record.indent > self._open[-1][0] + NEAR
+            self._indents = record.indent > self._open[-1][0] + MAX_EDGE_GAP
             self._fresh = False
-        keep = record.indent + (-NEAR if self._indents else NEAR)
+        keep = record.indent + (-MAX_EDGE_GAP if self._indents else MAX_EDGE_GAP)
         self._open = [item for item in self._open if item[0] < keep]
         found = [text for _, text in self._open]
         # In a flat table nothing but its total shows where a group ends.
@@ -472,8 +472,8 @@ class _Groups:
 
 
 def _lines(records: Sequence[_Record], names: Sequence[str], stub: bool) -> Iterator[TableRow]:
-    """Each row as a record that repeats the names of its columns. A label that says too little
-    alone has the name of its group before it."""
+    """Yield each row as a record that repeats the names of its columns. A label that says too
+    little alone has the name of its group before it."""
     counts = Counter(record.label for record in records if record.values)
     groups = _Groups(min((item.indent for item in records if item.values), default=0.0))
     named = any(names[1:] if stub else names)

@@ -14,11 +14,7 @@ from ragstone.core.document import Box
 from ragstone.ingest.formats.inline_text import raise_text
 from ragstone.ingest.formats.pdf_accents import join_accents
 from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, find_ligatures, read_codes
-from ragstone.ingest.formats.pdf_direction import (
-    Character,
-    order_leftward_lines,
-    read_leftward,
-)
+from ragstone.ingest.formats.pdf_direction import Character, order_leftward_lines, read_leftward
 from ragstone.ingest.formats.pdf_lines import (
     BULLETS,
     HYPHEN,
@@ -83,10 +79,10 @@ def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
 def mark_struck(
     characters: list[Character], rules: Rules
 ) -> tuple[list[Character], dict[int, str]]:
-    """The characters, of those that a ruled line strikes out the first one alone, in the place of
-    all; and the mark that stands for it, by its index. Such a line goes through their middle and
-    begins and ends with them, so that no border of a table, underline or bar of a fraction is one.
-    """
+    """Return the characters, of those that a ruled line strikes out the first one alone, in the
+    place of all; and the mark that stands for it, by its index. Such a line goes through their
+    middle and begins and ends with them, so that no border of a table, underline or bar of a
+    fraction is one."""
     heights = [rule.at for rule in rules.across]
     crossed: dict[int, list[int]] = {}
     for place, (_, _, edges, baseline) in enumerate(characters if heights else ()):
@@ -245,7 +241,7 @@ class _Fonts:
 
 
 def _characters(raw: Any, frame: Frame) -> Iterator[Character]:
-    """The characters that are seen, and spaces and ends of lines."""
+    """Yield the characters that are seen, and spaces and ends of lines."""
     loose, origin = _C.FPDFText_GetLooseCharBox, _C.FPDFText_GetCharOrigin
     edges, x, y = _C.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     to_edges, to_x, to_y = ctypes.byref(edges), ctypes.byref(x), ctypes.byref(y)
@@ -272,7 +268,7 @@ def _characters(raw: Any, frame: Frame) -> Iterator[Character]:
 
 
 def _apart(run: _Open, edges: Edges, baseline: float) -> bool:
-    """Whether a character belongs to another run; text may go in either direction."""
+    """Tell whether a character belongs to another run; text may go in either direction."""
     left, top, right, bottom = run.boxes[-1]
     size = run.size or bottom - top
     if abs(baseline - run.baseline) > _RISE * size:
@@ -283,15 +279,15 @@ def _apart(run: _Open, edges: Edges, baseline: float) -> bool:
 
 
 def _is_on_line(run: _Open, edges: Edges, baseline: float) -> bool:
-    """Whether a character stands behind a run on the same line."""
+    """Tell whether a character stands behind a run on the same line."""
     return abs(baseline - run.baseline) < _MIN_RAISED * run.size and not _apart(
         run, edges, baseline
     )
 
 
 def _is_raised(run: _Open, edges: Edges, baseline: float) -> bool:
-    """Whether a character of a run is smaller and higher than its first one, and not in brackets of
-    its own, which part it from a number."""
+    """Tell whether a character of a run is smaller and higher than its first one, and not in
+    brackets of its own, which part it from a number."""
     raised = run.baseline - baseline > _MIN_RAISED * run.size
     if not raised or not run.boxes or run.parts[-1] in "( ":
         return False
@@ -300,7 +296,7 @@ def _is_raised(run: _Open, edges: Edges, baseline: float) -> bool:
 
 
 def _height(raw: Any, char: int) -> float:
-    """The font size as the reader sees it: the nominal one times the text matrix."""
+    """Return the font size as the reader sees it: the nominal one times the text matrix."""
     size = float(_C.FPDFText_GetFontSize(raw, char))
     matrix = _C.FS_MATRIX()
     if _C.FPDFText_GetMatrix(raw, char, matrix):
@@ -323,11 +319,7 @@ _TEXT_SIZE = 11.0
 """Points of the text in a field that is higher: PDFium does not tell its size."""
 
 _BOXES = (_C.FPDF_FORMFIELD_CHECKBOX, _C.FPDF_FORMFIELD_RADIOBUTTON)
-_TEXTS = (
-    _C.FPDF_FORMFIELD_TEXTFIELD,
-    _C.FPDF_FORMFIELD_COMBOBOX,
-    _C.FPDF_FORMFIELD_LISTBOX,
-)
+_TEXTS = (_C.FPDF_FORMFIELD_TEXTFIELD, _C.FPDF_FORMFIELD_COMBOBOX, _C.FPDF_FORMFIELD_LISTBOX)
 
 
 def insert_fields(lines: list[PageLine], page: Any, frame: Frame) -> list[PageLine]:

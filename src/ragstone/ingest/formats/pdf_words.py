@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_layout import NEAR, Cell, Row, TableRow, build_rows
+from ragstone.ingest.formats.pdf_layout import MAX_EDGE_GAP, Cell, Row, TableRow, build_rows
 from ragstone.ingest.formats.pdf_lines import PageLine, join_boxes
 from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
@@ -39,7 +39,7 @@ _MAX_WORDS = 40
 def find_word_tables(
     lines: Sequence[tuple[int, PageLine]], taken: frozenset[int], rules: Rules
 ) -> list[Table]:
-    """The tables among lines (each with its place) that no other table has taken."""
+    """Return the tables among lines (each with its place) that no other table has taken."""
     if sum(len(line.runs) for _, line in lines) > MAX_RUNS:
         return []
     # Without text that runs upwards; see `find_tables`.
@@ -59,7 +59,7 @@ def find_word_tables(
 
 
 def _groups(rows: Sequence[Row], taken: frozenset[int]) -> Iterator[list[Row]]:
-    """Rows that are free and follow each other closely."""
+    """Yield rows that are free and follow each other closely."""
     group: list[Row] = []
     for row in rows:
         gap = row.baseline - group[-1].baseline if group else 0.0
@@ -73,8 +73,8 @@ def _groups(rows: Sequence[Row], taken: frozenset[int]) -> Iterator[list[Row]]:
 
 
 def _stretch(rows: Sequence[Row], start: int) -> tuple[int, list[float]]:
-    """Where the rows end whose cells begin at the places at which those of this one do, and the
-    places; none where they are too few."""
+    """Return where the rows end whose cells begin at the places at which those of this one do, and
+    the places; none where they are too few."""
     edges = [cell.box.left for cell in rows[start].cells]
     if not 2 <= len(edges) <= _MAX_COLUMNS:
         return start, []
@@ -97,12 +97,12 @@ def _stretch(rows: Sequence[Row], start: int) -> tuple[int, list[float]]:
 
 def _column(cell: Cell, edges: Sequence[float]) -> int | None:
     place = min(range(len(edges)), key=lambda i: abs(edges[i] - cell.box.left))
-    return place if abs(edges[place] - cell.box.left) <= NEAR else None
+    return place if abs(edges[place] - cell.box.left) <= MAX_EDGE_GAP else None
 
 
 def _crosses(cell: Cell, edges: Sequence[float], size: float) -> bool:
-    """Whether a cell reaches the next column or almost does."""
-    after = [edge for edge in edges if edge > cell.box.left + NEAR]
+    """Tell whether a cell reaches the next column or almost does."""
+    after = [edge for edge in edges if edge > cell.box.left + MAX_EDGE_GAP]
     return bool(after) and cell.box.right > after[0] - _CLEAR * size
 
 
@@ -110,7 +110,7 @@ def _table(
     above: Row | None, rows: Sequence[Row], edges: Sequence[float], rules: Rules
 ) -> Table | None:
     # What follows in the first column alone is the text below the table.
-    while len(rows[-1].cells) == 1 and rows[-1].cells[0].box.left < edges[1] - NEAR:
+    while len(rows[-1].cells) == 1 and rows[-1].cells[0].box.left < edges[1] - MAX_EDGE_GAP:
         rows = rows[:-1]
     columns: list[list[Cell]] = [[] for _ in edges]
     for row in rows:
@@ -149,10 +149,10 @@ class _Record:
 
 
 def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
-    """The rows, those that only go on with cells above as a part of them. Where gaps part them, a
-    label may stand beside any line of its row."""
+    """Return the rows, those that only go on with cells above as a part of them. Where gaps part
+    them, a label may stand beside any line of its row."""
     steps = [below.baseline - row.baseline for row, below in pairwise(rows)]
-    begins = [row.cells[0].box.left < edges[1] - NEAR for row in rows]
+    begins = [row.cells[0].box.left < edges[1] - MAX_EDGE_GAP for row in rows]
     wide = [step > _TIGHT * row.size for step, row in zip(steps, rows[1:], strict=True)]
     starts = [0, *(place + 1 for place, apart in enumerate(wide) if apart)]
     labels = [sum(begins[item:end]) for item, end in pairwise([*starts, len(rows)])]
@@ -174,7 +174,7 @@ def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
 
 
 def _is_prose(cells: Sequence[Cell]) -> bool:
-    """Whether most lines of a column fill it with several words, as lines of text do."""
+    """Tell whether most lines of a column fill it with several words, as lines of text do."""
     width = max(cell.box.right for cell in cells) - min(cell.box.left for cell in cells)
     full = sum(cell.box.right - cell.box.left > _FULL * width for cell in cells)
     words = sum(len(cell.text.split()) for cell in cells) / len(cells)
@@ -182,7 +182,7 @@ def _is_prose(cells: Sequence[Cell]) -> bool:
 
 
 def _are_marks(cells: Sequence[Cell]) -> bool:
-    """Whether these are the bullets or boxes of a list."""
+    """Tell whether these are the bullets or boxes of a list."""
     return not any(_LETTER.search(cell.text) for cell in cells)
 
 
@@ -199,11 +199,11 @@ def _names(row: Row, spans: Sequence[tuple[float, float]]) -> list[str]:
 
 
 def _is_head(row: Row, below: Row, rules: Rules) -> bool:
-    """Whether a row looks like none of those below: bold, or with a line under it."""
+    """Tell whether a row looks like none of those below: bold, or with a line under it."""
     between = row.box.bottom - 1, below.box.top + 1
     lined = any(
         between[0] - row.size / 2 <= rule.at <= between[1]
-        and rule.start <= row.box.left + NEAR
+        and rule.start <= row.box.left + MAX_EDGE_GAP
         and rule.end >= row.cells[-1].box.left
         for rule in rules.across
     )

@@ -13,7 +13,7 @@ from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import check_pixels, flatten_on_white, open_picture, redraw
 from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
 from ragstone.ingest.formats.recognised import build_lines, page_block
-from ragstone.ingest.formats.recognition import CHOSEN, MOST_SIDE, Recognition, recognise_text
+from ragstone.ingest.formats.recognition import CHOSEN, MAX_SIDE, Recognition, recognise_text
 from ragstone.ingest.formats.types import Format, Surroundings
 
 _POINTS = 72.0
@@ -24,7 +24,7 @@ _MANY_PAGES = ("TIFF",)
 
 
 def parse_picture(kind: str, path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The text of a picture of this kind, as Pillow calls it; a TIFF may have several pages.
+    """Return the text of a picture of this kind, as Pillow calls it; a TIFF may have several pages.
 
     Raises UnreadableDocument or TooLarge, also where the extra is missing.
     """
@@ -44,14 +44,14 @@ def parse_picture(kind: str, path: Path, ending: str, max_bytes: int) -> Parsed:
 def read_embedded_picture(
     kind: str, name: str, data: bytes, recognition: Recognition
 ) -> list[Block]:
-    """The text of a picture inside a document; raises UnreadableDocument or TooLarge."""
+    """Return the text of a picture inside a document; raises UnreadableDocument or TooLarge."""
     return list(_blocks(kind, Path(name), 1, recognition, data))
 
 
 def whole_file(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
-    """The bytes of a picture that is a document; raises UnreadableDocument."""
+    """Return the bytes of a picture that is a document; raises UnreadableDocument."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -59,7 +59,7 @@ def whole_file(
 
 
 def draw_page(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
-    """A page of such a document, by its number from 1, as it is shown."""
+    """Return a page of such a document, by its number from 1, as it is shown."""
     return redraw(path.name, data, int(name) - 1 if name.isdecimal() else 0)
 
 
@@ -86,16 +86,16 @@ def _pixels(image: Any) -> tuple[Any, float]:
     from PIL import ImageOps
 
     resolution, longest = _resolution(image), max(image.size)
-    image.draft("RGB", (MOST_SIDE, MOST_SIDE))  # A large JPEG is unpacked at a half or less.
+    image.draft("RGB", (MAX_SIDE, MAX_SIDE))  # A large JPEG is unpacked at a half or less.
     shown = flatten_on_white(ImageOps.exif_transpose(image))
-    shown.thumbnail((MOST_SIDE, MOST_SIDE))
+    shown.thumbnail((MAX_SIDE, MAX_SIDE))
     shrunk = longest / max(shown.size)
     pixels = numpy.ascontiguousarray(numpy.asarray(shown)[:, :, ::-1])
     return pixels, shrunk * _POINTS / resolution
 
 
 def _resolution(image: Any) -> float:
-    """Dots per inch of the picture as it is stored."""
+    """Return the dots per inch of the picture as it is stored."""
     try:
         given = float(image.info.get("dpi", (0, 0))[0])
     except (TypeError, ValueError, ZeroDivisionError, IndexError):
@@ -106,11 +106,7 @@ def _resolution(image: Any) -> float:
 
 def _format(media_type: str, kind: str, magic: bytes) -> Format:
     return Format(
-        media_type,
-        partial(parse_picture, kind),
-        magic=magic,
-        picture=whole_file,
-        drawn=draw_page,
+        media_type, partial(parse_picture, kind), magic=magic, picture=whole_file, drawn=draw_page
     )
 
 

@@ -37,7 +37,7 @@ _WRAPPED_FROM = 56
 
 
 def is_earlier_mail(text: str) -> bool:
-    """Whether a line or paragraph introduces a mail that is quoted below it."""
+    """Tell whether a line or paragraph introduces a mail that is quoted below it."""
     lines = text.strip().split("\n")
     return (
         bool(_DIVIDER.search(text) or _ATTRIBUTION.search(text.strip()))
@@ -46,7 +46,7 @@ def is_earlier_mail(text: str) -> bool:
 
 
 def plain_blocks(text: str) -> Iterator[Block]:
-    """The blocks of a mail's plain text."""
+    """Yield the blocks of a mail's plain text."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").split("\n")
     own, earlier = _separate_quoted_mail(lines)
     own, signature = _separate_signature(own)
@@ -73,7 +73,7 @@ def _is_head(lines: list[str], number: int) -> bool:
 
 
 def _separate_signature(lines: list[str]) -> tuple[list[str], list[str]]:
-    """What is above the signature, and the signature, up to what is quoted below it."""
+    """Return what is above the signature, and the signature, up to what is quoted below it."""
     for number, line in enumerate(lines):
         if line in ("-- ", "--"):
             end = next(
@@ -84,7 +84,7 @@ def _separate_signature(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _separate_quotes(lines: list[str]) -> Iterator[Block]:
-    """Quoted lines without their marks, and between them what is new."""
+    """Yield quoted lines without their marks, and between them what is new."""
     groups = [(quoted, list(found)) for quoted, found in groupby(lines, lambda x: x[:1] == ">")]
     for place, (quoted, found) in enumerate(groups):
         followed = place + 1 < len(groups)
@@ -99,7 +99,7 @@ def _separate_quotes(lines: list[str]) -> Iterator[Block]:
 
 
 def _new(lines: list[str]) -> Iterator[Block]:
-    """A paragraph, or the items of a list with what stands before them."""
+    """Yield a paragraph, or the items of a list with what stands before them."""
     held: list[str] = []
     label = ""
     for line in lines:
@@ -128,7 +128,7 @@ def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
 
 
 def _unwrap_lines(lines: list[str]) -> str:
-    """The lines as one text: those that a program broke go on, those of the writer stay."""
+    """Return the lines as one text: those that a program broke go on, those of the writer stay."""
     parts: list[str] = []
     for place, line in enumerate(lines):
         plain = line.rstrip()

@@ -73,7 +73,7 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
         _blocks(path, presentation, pictures),
         pages,
         metadata | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )
@@ -97,7 +97,7 @@ def _slides(path: Path, presentation: Any, pictures: Pictures) -> Iterator[Block
 
 
 def _footers(presentation: Any) -> Iterator[str]:
-    """The texts at the foot of slides."""
+    """Yield the texts at the foot of slides."""
     for slide in presentation.slides:
         for shape in slide.shapes:
             if _placeholder(shape) == PP_PLACEHOLDER.FOOTER and shape.has_text_frame:
@@ -128,7 +128,7 @@ class _Slide:
         yield from self._comments()
 
     def _order_shapes(self, shapes: Iterable[Any]) -> list[Any]:
-        """Shapes as they are read: the title, then from the top and from the left."""
+        """Order shapes as they are read: the title, then from the top and from the left."""
 
         def place(shape: Any) -> tuple[bool, int, int]:
             left, top = _edges(shape)
@@ -232,7 +232,7 @@ class _Slide:
                 lead = ""
 
     def _comments(self) -> Iterator[Block]:
-        """What readers noted at the slide, and what others answered."""
+        """Yield what readers noted at the slide, and what others answered."""
         part = self._slide.part
         authors = {
             author.get("id", ""): author.get("name", "")
@@ -260,7 +260,7 @@ class _Bullets:
         self._counts: dict[int, int] = {}
 
     def label(self, paragraph: Any, filled: bool) -> tuple[str, int]:
-        """The paragraph's label, "" for none, and its level from 1."""
+        """Return the paragraph's label, "" for none, and its level from 1."""
         own = paragraph.find(f"{_A}pPr")
         given = "" if own is None else own.get("lvl", "0")
         level = int(given) if given.isdecimal() else 0
@@ -331,7 +331,7 @@ def _take_title(body: list[Block], page: int) -> tuple[str, list[Block]]:
 
 
 def _placeholder(shape: Any) -> Any | None:
-    """The kind of a placeholder; None for a shape that is none, or of an unknown kind."""
+    """Return the kind of a placeholder; None for a shape that is none, or of an unknown kind."""
     try:
         return shape.placeholder_format.type if shape.is_placeholder else None
     except _MISSING:
@@ -339,7 +339,7 @@ def _placeholder(shape: Any) -> Any | None:
 
 
 def _edges(shape: Any) -> tuple[int, int]:
-    """The left and top edge; placeholders inherit theirs."""
+    """Return the left and top edge; placeholders inherit theirs."""
     try:
         return int(shape.left or 0), int(shape.top or 0)
     except _MISSING:
@@ -395,6 +395,5 @@ PPTX = Format(
 )
 PPTM = replace(PPTX, media_type="application/vnd.ms-powerpoint.presentation.macroEnabled.12")
 PPSX = replace(
-    PPTX,
-    media_type="application/vnd.openxmlformats-officedocument.presentationml.slideshow",
+    PPTX, media_type="application/vnd.openxmlformats-officedocument.presentationml.slideshow"
 )

@@ -25,7 +25,7 @@ _SAME_ROW = 0.5
 _TOUCH = 0.3
 """A gap of fewer type sizes is one between words."""
 
-_MOST_SKEW = 20.0
+_MAX_SKEW = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class Outlook:
     points: float = 1.0
 
     def map_point(self, x: float, y: float) -> tuple[float, float]:
-        """Where a pixel is in this view."""
+        """Return where a pixel is in this view."""
         x, y = _rotate(x, y, -self.angle)
         return (x - self.left) * self.scale, (y - self.top) * self.scale
 
     def on_page(self, box: Box) -> Box:
-        """The rectangle on the page in which something of this view is."""
+        """Return the rectangle on the page in which something of this view is."""
         corners = [
             _rotate(x / self.scale + self.left, y / self.scale + self.top, self.angle)
             for x in (box.left, box.right)
@@ -57,7 +57,7 @@ class Outlook:
 
 
 def page_block(block: Block, view: Outlook) -> Block:
-    """A block whose places were seen so, with those on the page."""
+    """Return a block whose places were seen so, with those on the page."""
     places = tuple(
         replace(place, box=view.on_page(place.box)) if place.box else place
         for place in block.places
@@ -66,8 +66,8 @@ def page_block(block: Block, view: Outlook) -> Block:
 
 
 def build_lines(found: Sequence[Stretch], points: float) -> tuple[list[PageLine], Outlook]:
-    """The lines from the top down as a reader sees them, and how to look for that. A pixel is
-    `points` points long on the page."""
+    """Return the lines from the top down as a reader sees them, and how to look for that. A pixel
+    is `points` points long on the page."""
     if not found:
         return [], Outlook(points=points)
     turn, angle = _direction(found)
@@ -92,7 +92,7 @@ def _edges(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float, floa
 
 
 def _angle(corners: Corners) -> float:
-    """The direction of reading in degrees, clockwise."""
+    """Return the direction of reading in degrees, clockwise."""
     (x1, y1), (x2, y2) = corners[:2]
     return math.degrees(math.atan2(y2 - y1, x2 - x1))
 
@@ -114,7 +114,7 @@ def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
         (_angle(item.corners) - turn + 180) % 360 - 180 for item in level[: len(level) // 2 + 1]
     ]
     skew = statistics.median(offs)
-    return turn, turn + (skew if abs(skew) <= _MOST_SKEW else 0.0)
+    return turn, turn + (skew if abs(skew) <= _MAX_SKEW else 0.0)
 
 
 def _run(stretch: Stretch, view: Outlook) -> TextRun:
@@ -127,7 +127,7 @@ def _run(stretch: Stretch, view: Outlook) -> TextRun:
 
 
 def _rows(runs: Sequence[TextRun]) -> list[list[TextRun]]:
-    """Runs that stand side by side, from the left, with one baseline."""
+    """Return runs that stand side by side, from the left, with one baseline."""
     rows: list[list[TextRun]] = []
     for run in sorted(runs, key=lambda item: item.baseline):
         if rows and _is_beside(rows[-1], run):
@@ -153,7 +153,7 @@ def _is_level(one: Box, other: Box) -> bool:
 
 
 def _join_words(row: Sequence[TextRun]) -> list[TextRun]:
-    """The row with its words put together that only a space parts."""
+    """Return the row with its words put together that only a space parts."""
     baseline = statistics.median(run.baseline for run in row)
     runs: list[TextRun] = []
     for run in row:

@@ -19,7 +19,7 @@ UNREAD = "pages_unread"
 PICTURES_UNREAD = "pictures_unread"
 """In a document's metadata: pictures inside of it, of which the same is true."""
 
-MOST_SIDE = 2400
+MAX_SIDE = 2400
 """Pixels of the longer side that are looked at: an A4 page at 200 dpi has 2,339."""
 
 DPI = 200
@@ -83,8 +83,8 @@ class Recognizer(Protocol):
         ...
 
     def read(self, pixels: Any) -> list[Stretch]:
-        """The text in a picture, an array of rows of blue, green and red from 0 to 255, whose
-        longer side has at most MOST_SIDE pixels."""
+        """Return the text in a picture, an array of rows of blue, green and red from 0 to 255,
+        whose longer side has at most MAX_SIDE pixels."""
         ...
 
 
@@ -108,12 +108,12 @@ def _find_recognizer() -> Recognizer | None:
 
 
 def is_installed() -> bool:
-    """Whether something reads the text in pictures."""
+    """Tell whether something reads the text in pictures."""
     return _find_recognizer() is not None
 
 
 def missing_step() -> str:
-    """What to do so that it is read, as the end of a sentence."""
+    """Return what to do so that it is read, as the end of a sentence."""
     if RECOGNIZERS.ours:
         return "pip install 'ragstone[ocr]'"
     return f"switch the plugin ocr on ({PLUGINS_OFF})"
@@ -123,8 +123,8 @@ _LATE: list[threading.Thread] = []
 
 
 def in_time(work: Callable[[], T], seconds: float) -> T:
-    """What `work` gives; raises TimeoutError where that takes longer, and then it goes on without
-    anybody waiting: nothing ends a model's computation."""
+    """Return what `work` gives; raises TimeoutError where that takes longer, and then it goes on
+    without anybody waiting: nothing ends a model's computation."""
     done: list[T] = []
     failed: list[BaseException] = []
 
@@ -146,12 +146,12 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
 
 
 def is_computing() -> bool:
-    """Whether a computation goes on for which nobody waits."""
+    """Tell whether a computation goes on for which nobody waits."""
     return any(thread.is_alive() for thread in _LATE)
 
 
 def recognise_text(pixels: Any, recognition: Recognition) -> list[Stretch]:
-    """The text in a picture, as `Recognizer.read` gives it; only where that is possible."""
+    """Return the text in a picture, as `Recognizer.read` gives it; only where that is possible."""
     recognizer = _find_recognizer()
     if recognizer is None:
         raise UnreadableDocument(f"Nothing reads the text in pictures: {missing_step()}.")

@@ -46,7 +46,7 @@ class _Pattern:
 
 
 def format_cell(value: Any, number_format: str = "General") -> str:
-    """The text of a cell. Empty cells and errors are "", durations hours and minutes."""
+    """Return the text of a cell. Empty cells and errors are "", durations hours and minutes."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -217,8 +217,8 @@ def add_sheet_heading(
 def sheet_blocks(
     rows: Iterable[Sequence[str]], page: int | None = None, merged: Container[str] = ()
 ) -> Iterator[Block]:
-    """The tables and notes of a sheet, lazily, as far as no tables stand side by side. `merged`
-    holds what the merged cells of the rows say that were given.
+    """Yield the tables and notes of a sheet, lazily, as far as no tables stand side by side.
+    `merged` holds what the merged cells of the rows say that were given.
 
     A line of its own above a table is a paragraph and the table's label. Rows after an empty one
     belong to the table above if they name no columns of their own.
@@ -258,7 +258,7 @@ def _until_empty(rows: Iterator[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 
 def _note(rows: list[Sequence[str]], merged: Container[str]) -> str:
-    """The text of lines with one filled cell each, where they are all there is."""
+    """Return the text of lines with one filled cell each, where they are all there is."""
     lines: list[str] = []
     for row in rows:
         first, *more = [cell for cell in row if cell]
@@ -273,7 +273,7 @@ def _first_filled(row: Sequence[str]) -> int:
 
 
 def _trim_rows(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Rows without the empty columns left of the first ones."""
+    """Yield rows without the empty columns left of the first ones."""
     held = list(islice(iterator := iter(rows), _LOOK_AHEAD))
     left = min((_first_filled(row) for row in held if any(row)), default=0)
     for row in chain(held, iterator):
@@ -284,7 +284,7 @@ def _trim_rows(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
 def _side_by_side(
     ahead: list[Sequence[str]], rest: Iterator[Sequence[str]]
 ) -> Iterator[Iterator[Sequence[str]]]:
-    """The tables that empty columns divide; each has names of columns in its first row."""
+    """Yield the tables that empty columns divide; each has names of columns in its first row."""
     width = max(len(row) for row in ahead)
     used = {column for row in ahead for column, cell in enumerate(row) if cell}
     starts = [column for column in sorted(used) if column - 1 not in used]

@@ -63,7 +63,7 @@ class StruckText:
             self._hidden.append(text)
 
     def apply(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The blocks without marks, and behind them the lines that had some."""
+        """Yield the blocks without marks, and behind them the lines that had some."""
         kept: list[Block] = []
         heading = ""
         for block in blocks:
@@ -86,7 +86,7 @@ class StruckText:
             yield from kept
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences for `Parsed.last_notes`."""
+        """Return sentences for `Parsed.last_notes`."""
         more = f" Of {self._more:,} more nothing is kept." if self._more else ""
         hidden = (f"Hidden text is left out: {_quote(self._hidden)}",)
         whole = [text for text in self._struck if text]
@@ -94,8 +94,8 @@ class StruckText:
         return (hidden if self._hidden else ()) + (struck if whole else ())
 
     def _lines(self, block: Block) -> Iterator[str]:
-        """The sentences of a block, or the rows of a table, that have marks, with what these stand
-        for. What is merged over several rows is said once."""
+        """Yield the sentences of a block, or the rows of a table, that have marks, with what these
+        stand for. What is merged over several rows is said once."""
         is_prose = block.kind not in ("table", "code")
         spans = [(s.start, s.end) for s in sentences(block.text)] if is_prose else []
         lines = [block.text[start:end] for start, end in spans] or block.text.split("\n")
@@ -106,12 +106,12 @@ class StruckText:
                 yield re.sub(r"(?<=\]) (?=[.,;:!?])", "", shown)
 
     def _show(self, match: re.Match[str]) -> str:
-        """What is struck out in a place."""
+        """Return what is struck out in a place."""
         said = " ".join(self._write(match[0]).split())
         return f" {_say_struck(said)} " if said else ""
 
     def _write(self, text: str) -> str:
-        """The text with what its marks stand for, if that is not written yet."""
+        """Return the text with what its marks stand for, if that is not written yet."""
         return re.sub(_MARK, lambda mark: self._take(_number(mark[0])), text)
 
     def _take(self, number: int) -> str:
@@ -140,7 +140,7 @@ def hide(text: str) -> None:
 
 
 def without_struck(text: str) -> str:
-    """The text without marks, and without the spaces that would stand twice then."""
+    """Return the text without marks, and without the spaces that would stand twice then."""
     return _GONE.sub("", text) if _SIGN in text else text
 
 
@@ -150,7 +150,7 @@ def _clean_rows(text: str) -> str:
 
 
 def _clean_row(row: str) -> str:
-    """The row of a table without the cells of which all is struck out."""
+    """Return the row of a table without the cells of which all is struck out."""
     for between in ("; ", " | "):
         row = between.join(part for part in row.split(between) if not _GONE_CELL.fullmatch(part))
     return without_struck(row)

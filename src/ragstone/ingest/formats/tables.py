@@ -117,8 +117,8 @@ def table_blocks(
 
 
 def name_columns(rows: Sequence[Sequence[str]], count: int) -> tuple[int, list[str]]:
-    """How many rows name the columns where the first `count` ones do, as one of units may follow;
-    and the names."""
+    """Tell how many rows name the columns where the first `count` ones do, as one of units may
+    follow; and the names."""
     count += bool(count) and _is_units_row(rows, count)
     heads = list(rows[:count])
     if count > 1 and _is_units_row(rows, count - 1):
@@ -127,8 +127,8 @@ def name_columns(rows: Sequence[Sequence[str]], count: int) -> tuple[int, list[s
 
 
 def _is_units_row(rows: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether the row below the names says in which units the columns are: words over columns of
-    figures, and nothing else. A single one must be in brackets, as it may be a value."""
+    """Tell whether the row below the names says in which units the columns are: words over columns
+    of figures, and nothing else. A single one must be in brackets, as it may be a value."""
     names = list(filter(None, join_names(rows[:place])))
     # What tells columns apart is a name ("Units", "Value" below "Export").
     if place + _MIN_BELOW >= len(rows) or len(set(names)) < len(names):
@@ -190,8 +190,8 @@ def find_sideways(
 
 
 def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
-    """The place of the row that names the columns where notes of a few cells stand above it, right
-    on the table; 0 where there is none.
+    """Return the place of the row that names the columns where notes of a few cells stand above it,
+    right on the table; 0 where there is none.
 
     The names fill more cells than any note, each another one, and full rows with figures follow."""
     known = _count_name_rows(rows)
@@ -274,7 +274,7 @@ _MAX_GROUPS = 3
 
 
 def _is_outline(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Whether a column says a group once, above the rows of it."""
+    """Tell whether a column says a group once, above the rows of it."""
     filled = [row for row in rows if row[column]]
     blank = len(rows) - len(filled)
     return (
@@ -290,8 +290,8 @@ def _is_outline(rows: Sequence[Sequence[str]], column: int) -> bool:
 def _table_lines(
     names: Sequence[str], rows: Iterable[Sequence[str]], merged: Container[str] | None
 ) -> Iterator[str]:
-    """The rows, notes below them as they are, and last the names of columns in which no row has
-    anything."""
+    """Yield the rows, notes below them as they are, and last the names of columns in which no row
+    has anything."""
     unused = {column for column, name in enumerate(names) if name}
     held: list[Sequence[str]] = []
     figures: set[int] | None = None
@@ -315,19 +315,19 @@ def _table_lines(
 
 
 def _may_be_note(row: Sequence[str], width: int) -> bool:
-    """Whether a row is one of a few words, as notes below a table are."""
+    """Tell whether a row is one of a few words, as notes below a table are."""
     filled = [cell for cell in row if cell]
     return 2 * len(filled) <= width and not any(map(is_figure, filled))
 
 
 def _still_figures(columns: set[int] | None, row: Sequence[str]) -> set[int]:
-    """The columns in which each row so far has figures."""
+    """Return the columns in which each row so far has figures."""
     own = {column for column, cell in enumerate(row) if cell and is_figure(cell)}
     return own if columns is None else columns & own
 
 
 def _group_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Lines joined to texts of about 4,000 characters."""
+    """Yield lines joined to texts of about 4,000 characters."""
     held: list[str] = []
     size = 0
     for line in lines:
@@ -341,7 +341,7 @@ def _group_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def row_line(names: Sequence[str], row: Sequence[str], merged: Container[str] | None = None) -> str:
-    """A row as a record under the names; one that is a single merged cell is that alone."""
+    """Return a row as a record under the names; one that is a single merged cell is that alone."""
     if is_banner(row, merged) and len([cell for cell in row if cell]) > 1:
         return row[0]
     if names:
@@ -352,7 +352,7 @@ def row_line(names: Sequence[str], row: Sequence[str], merged: Container[str] | 
 
 
 def is_banner(row: Sequence[str], merged: Container[str] | None = None) -> bool:
-    """Whether the row says one thing only, in its first cell or in one merged from there on.
+    """Tell whether the row says one thing only, in its first cell or in one merged from there on.
 
     Short or equal numbers in all cells are data, and so is what is not among the `merged`.
     """
@@ -365,7 +365,7 @@ def is_banner(row: Sequence[str], merged: Container[str] | None = None) -> bool:
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:
-    """How many of the first rows name the columns, with that of their units."""
+    """Tell how many of the first rows name the columns, with that of their units."""
     count = _count_name_rows(rows)
     return count + (bool(count) and _is_units_row(rows, count))
 
@@ -375,7 +375,7 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
         return 0
     if _is_group(rows[0]) and len(rows) > 2 and are_names(rows[1]):
         return 2
-    if not are_names(rows[0]) or is_form(rows):
+    if not are_names(rows[0]) or has_label_colons(rows):
         return 0
     named = [cell for cell in rows[0] if cell]
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
@@ -392,13 +392,13 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
     return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
 
 
-def is_form(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether each row is a label with a colon and its value, the first one too."""
+def has_label_colons(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether each row is a label with a colon and its value, the first one too."""
     return all(row[0].endswith((":", "：")) for row in rows[:_MIN_LABELS])
 
 
 def _is_group(row: Sequence[str]) -> bool:
-    """Whether the row names a group of columns right of the first one, and nothing else."""
+    """Tell whether the row names a group of columns right of the first one, and nothing else."""
     cells = {cell for cell in row if cell}
     return not row[0] and len(cells) == 1 and (_is_year(one := cells.pop()) or not _is_number(one))
 
@@ -408,13 +408,13 @@ def _is_number(cell: str) -> bool:
 
 
 def _plain(cell: str) -> str:
-    """The cell without the marks of code and of what is struck out."""
+    """Return the cell without the marks of code and of what is struck out."""
     return without_struck(without_spans(cell))
 
 
 def are_names(row: Sequence[str]) -> bool:
-    """Whether the cells can be names of columns: no numbers, but years, or numbers that count on
-    (the days of a month)."""
+    """Tell whether the cells can be names of columns: no numbers, but years, or numbers that count
+    on (the days of a month)."""
     cells = [plain for cell in row if (plain := _plain(cell))]
     if not cells or len(set(cells)) < 2 or any(len(cell) > _MAX_NAME for cell in cells):
         return False

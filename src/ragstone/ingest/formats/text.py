@@ -37,12 +37,12 @@ _PAGE_FEED = re.compile(r"\f")
 
 
 def parse_text(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """Headings, paragraphs, items and so on, as the lines of a text show them."""
+    """Return headings, paragraphs, items and so on, as the lines of a text show them."""
     return Parsed("", _text_blocks(path))
 
 
 def outline_text(text: str) -> Iterator[Block]:
-    """The blocks of a plain text. Rules, page numbers and running heads are left out."""
+    """Yield the blocks of a plain text. Rules, page numbers and running heads are left out."""
     text = _without_pages(text)
     for span in outline(text):
         yield from _block(text[span.start : span.end], span)
@@ -68,7 +68,7 @@ def _block(text: str, span: BlockSpan) -> Iterator[Block]:
 
 
 def _cut(text: str, span: BlockSpan) -> Iterator[Block]:
-    """The text as one block; one without an end is cut between words."""
+    """Yield the text as one block; one without an end is cut between words."""
     while len(text) > MAX_BLOCK_CHARS:
         at = max(text.rfind("\n", 0, MAX_BLOCK_CHARS), text.rfind(" ", 0, MAX_BLOCK_CHARS))
         at = at if at > 0 else MAX_BLOCK_CHARS
@@ -100,8 +100,8 @@ def _columns(lines: list[str], span: BlockSpan) -> Iterator[Block]:
 
 
 def _join_wrapped(lines: list[str]) -> str:
-    """Lines that were wrapped become one; short ones stay lines. A hyphen that is typed is kept at
-    an end, one that only a program puts there to divide a word is not."""
+    """Return lines that were wrapped become one; short ones stay lines. A hyphen that is typed is
+    kept at an end, one that only a program puts there to divide a word is not."""
     kept = [line for line in (" ".join(line.split()) for line in lines) if line]
     width = max(map(len, kept), default=0)
     parts: list[str] = []
@@ -123,7 +123,7 @@ def _join_wrapped(lines: list[str]) -> str:
 
 
 def _is_one_word(end: str, start: str) -> bool:
-    """Whether a word that ends with one letter may go on with the other."""
+    """Tell whether a word that ends with one letter may go on with the other."""
     return end.isalpha() and (start.islower() or (end.isupper() and start.isupper()))
 
 
@@ -138,7 +138,7 @@ def _without_pages(text: str) -> str:
 
 
 def _page_joint(match: re.Match[str]) -> str:
-    """A paragraph that goes on is joined; else the pages are parted by an empty line."""
+    """Return a paragraph that goes on is joined; else the pages are parted by an empty line."""
     goes_on = match["before"] not in ".:;!?)" and match["after"].islower()
     return f"{match['before']}\n{'' if goes_on else chr(10)}{match['indent']}{match['after']}"
 

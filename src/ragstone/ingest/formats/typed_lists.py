@@ -58,8 +58,8 @@ class _List:
 
 
 def read_typed_lists(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, those paragraphs as items that are numbered from the first on, where the text
-    above them leads in a list: two at least, as a single one may be anything."""
+    """Yield the blocks, those paragraphs as items that are numbered from the first on, where the
+    text above them leads in a list: two at least, as a single one may be anything."""
     lists: list[_List] = []
     first: Block | None = None
     """The first item of the innermost list, until there is a second one."""
@@ -95,7 +95,7 @@ def read_typed_lists(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _find_list(lists: list[_List], mark: re.Match[str]) -> int | None:
-    """How deep the list is that this item goes on, from 1; the innermost that can be."""
+    """Tell how deep the list is that this item goes on, from 1; the innermost that can be."""
     depths = range(len(lists), 0, -1)
     return next((depth for depth in depths if lists[depth - 1].is_next_item(mark)), None)
 
@@ -105,7 +105,7 @@ def _first_writer(mark: re.Match[str]) -> Callable[[int], str] | None:
 
 
 def _leads(above: Block, block: Block, mark: re.Match[str]) -> bool:
-    """Whether a text leads in a list: by its colon, or as a sentence that the item goes on."""
+    """Tell whether a text leads in a list: by its colon, or as a sentence that the item goes on."""
     if above.kind not in ("paragraph", "item", "quote", "admonition"):
         return False
     text = above.text.rstrip()

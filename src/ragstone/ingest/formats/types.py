@@ -165,19 +165,19 @@ FORMATS: Registry[Format] = Registry(
 
 
 def list_endings(*, pictures: bool = True) -> tuple[str, ...]:
-    """The file endings that can be read with what is installed, in lower case, with the dot; those
-    of `pictures` only if they are wanted."""
+    """Return the file endings that can be read with what is installed, in lower case, with the dot;
+    those of `pictures` only if they are wanted."""
     left_out = () if pictures and is_installed() else PICTURES
     return tuple(f".{name}" for name in FORMATS if name not in left_out)
 
 
 def is_picture(name: str) -> bool:
-    """Whether a file of this name is a picture."""
+    """Tell whether a file of this name is a picture."""
     return PurePath(name).suffix.lower().removeprefix(".") in PICTURES
 
 
 def explain_unsupported(name: str, *, pictures: bool = True) -> str:
-    """Why a file of this name cannot be read, and what can, as sentences."""
+    """Tell why a file of this name cannot be read, and what can, as sentences."""
     said = explain_skipped(name, pictures=pictures)
     if is_picture(name) or suggest_conversion(PurePath(name).suffix):
         return said
@@ -185,7 +185,7 @@ def explain_unsupported(name: str, *, pictures: bool = True) -> str:
 
 
 def explain_skipped(name: str, *, pictures: bool = True) -> str:
-    """Why a file of this name cannot be read, and what to do with it if that is known."""
+    """Tell why a file of this name cannot be read, and what to do with it if that is known."""
     if is_picture(name):
         return f"{name} is a picture. {Recognition(pictures).why_not}"
     kind = PurePath(name).suffix or "without an ending"
@@ -207,13 +207,13 @@ _INSTEAD = {
 
 
 def suggest_conversion(ending: str) -> str:
-    """What to do with a file of a type that cannot be read, as a sentence without its stop; empty
-    where there is nothing to say."""
+    """Return what to do with a file of a type that cannot be read, as a sentence without its stop;
+    empty where there is nothing to say."""
     return _INSTEAD.get(ending.lower(), "")
 
 
 def find_ending(media_type: str) -> str:
-    """The first ending of a media type, empty for one that no format has."""
+    """Return the first ending of a media type, empty for one that no format has."""
     for name in FORMATS:
         try:
             if FORMATS.get(name).media_type == media_type:
@@ -272,13 +272,13 @@ def check_type(path: Path, magic: bytes) -> None:
 
 
 def _matches_magic(magic: bytes, head: bytes) -> bool:
-    """Whether the content matches the format's magic; plain text has none."""
+    """Tell whether the content matches the format's magic; plain text has none."""
     kind = _kind(head)
     return kind == _kind(magic) if kind or not magic else head.startswith(magic)
 
 
 def _kind(head: bytes) -> str:
-    """The type that the first bytes prove, "" for text and unknown types."""
+    """Return the type that the first bytes prove, "" for text and unknown types."""
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return name
@@ -293,7 +293,7 @@ def _guess_kind(head: bytes) -> str:
 
 
 def _is_encrypted(path: Path) -> bool:
-    """Whether an OLE container holds an encrypted Office package: its directory names it."""
+    """Tell whether an OLE container holds an encrypted Office package: its directory names it."""
     name = "EncryptedPackage".encode("utf-16-le")
     overlap = b""
     with path.open("rb") as file:

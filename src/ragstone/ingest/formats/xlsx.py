@@ -113,9 +113,9 @@ def _sheets(path: Path, book: Any, parts: "_Parts", max_bytes: int) -> Iterator[
 
 
 def _plain_part(path: Path, name: str, data: bytes) -> bytes:
-    """A part without what is not read and openpyxl is strict about: all of the styles but number
-    formats and struck out text, and how sheets are protected. Raised digits are written as such,
-    and formulas without a saved value say so."""
+    """Return a part without what is not read and openpyxl is strict about: all of the styles but
+    number formats and struck out text, and how sheets are protected. Raised digits are written as
+    such, and formulas without a saved value say so."""
     is_sheet = "/worksheets/" in name
     if is_sheet:
         data = _UNCALCULATED.sub(_say_uncalculated, _PROTECTION.sub(b"", data))
@@ -126,8 +126,8 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
 
 
 def _plain_styles(path: Path, data: bytes) -> bytes:
-    """The number formats of a part with styles, and whether they strike text out: `_STRUCK_FONT` is
-    the font that does."""
+    """Return the number formats of a part with styles, and whether they strike text out:
+    `_STRUCK_FONT` is the font that does."""
     root = safe_tree(path, data)
     made = etree.Element(f"{_S}styleSheet", nsmap={None: _S[1:-1]})
     formats = etree.SubElement(made, f"{_S}numFmts")
@@ -164,7 +164,7 @@ def _plain_styles(path: Path, data: bytes) -> bytes:
 
 
 def _say_uncalculated(cell: re.Match[bytes]) -> bytes:
-    """A cell whose text says that its formula was not calculated, and the formula."""
+    """Return a cell whose text says that its formula was not calculated, and the formula."""
     prefix, attributes, formula = cell.groups()
     kind = _TYPE.search(attributes)
     if kind and kind[1] == b"str":
@@ -176,7 +176,7 @@ def _say_uncalculated(cell: re.Match[bytes]) -> bytes:
 
 
 def _expand(path: Path, data: bytes) -> bytes:
-    """A part with rich text as plain text that means the same: with marks for what is struck
+    """Return a part with rich text as plain text that means the same: with marks for what is struck
     out, and with raised and lowered digits."""
     root = safe_tree(path, data)
     for run in root.iter("{*}r"):
@@ -202,8 +202,8 @@ def _is_struck(font: Any) -> bool:
 def _limit_rows(
     path: Path, rows: Iterator[Sequence[str]], max_bytes: int
 ) -> Iterator[Sequence[str]]:
-    """The rows, as long as their text is no more than a file may unpack to: cells may share a long
-    text, and merged ones repeat theirs."""
+    """Yield the rows, as long as their text is no more than a file may unpack to: cells may share a
+    long text, and merged ones repeat theirs."""
     size = 0
     for row in rows:
         size += sum(map(len, row)) + len(row)
@@ -227,9 +227,9 @@ class _Layout:
 
 
 def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]]:
-    """The rows as texts; merged cells repeat their value where the row holds anything. What is in
-    cells that reach over columns is put into `said`. The first cells of hidden rows and columns are
-    marked."""
+    """Yield the rows as texts; merged cells repeat their value where the row holds anything. What
+    is in cells that reach over columns is put into `said`. The first cells of hidden rows and
+    columns are marked."""
     open_ones: list[tuple[int, int, int, str]] = []
     unmarked = set(layout.hidden_columns)
     for number, cells in enumerate(sheet.iter_rows(), 1):
@@ -249,7 +249,7 @@ def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]
 
 
 def _row_texts(cells: Sequence[Any]) -> list[str]:
-    """The texts of the cells up to the last one that has any."""
+    """Return the texts of the cells up to the last one that has any."""
     row = [format_cell(cell.value, cell.number_format) if cell.value is not None else ""
            for cell in cells]  # fmt: skip
     for place, cell in enumerate(cells):
@@ -308,7 +308,7 @@ class _Parts:
         return _Layout(merged, hidden_rows, columns)
 
     def read_running_heads(self, names: Sequence[str], kind: str) -> Iterator[str]:
-        """The headers or footers that sheets print, each part of them as a text."""
+        """Yield the headers or footers that sheets print, each part of them as a text."""
         for name in names:
             data = self._read(self._sheets.get(name, ""))
             start = max(data.rfind(b"sheetData"), 0)
@@ -325,7 +325,7 @@ class _Parts:
                     yield " ".join(part.split())
 
     def read_drawing(self, name: str, page: int) -> Iterator[Block]:
-        """The text of boxes and shapes on a sheet."""
+        """Yield the text of boxes and shapes on a sheet."""
         for kind, part in self._read_relations(self._sheets.get(name, "")).values():
             if not kind.endswith("/drawing"):
                 continue
@@ -337,7 +337,7 @@ class _Parts:
                     yield Block(text, page=page)
 
     def read_comments(self, name: str, page: int) -> Iterator[Block]:
-        """What readers noted at cells of a sheet, and what others answered."""
+        """Yield what readers noted at cells of a sheet, and what others answered."""
         relations = self._read_relations(self._sheets.get(name, "")).values()
         threads = [part for kind, part in relations if kind.endswith("/threadedComment")]
         # What is in threads stands in a part of old notes too, below a sentence on Excel's version.
@@ -381,7 +381,7 @@ class _Parts:
         }
 
     def _read_relations(self, part: str) -> dict[str, tuple[str, str]]:
-        """The kinds and names of the parts that a part is related to, by their ids."""
+        """Return the kinds and names of the parts that a part is related to, by their ids."""
         folder, name = posixpath.split(part)
         data = self._read(posixpath.join(folder, "_rels", f"{name}.rels"))
         return {

@@ -19,7 +19,7 @@ from ragstone.store.sql.tables import waiting_approvals as table
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """Calls that wait at a time; further ones are declined."""
 
 _Key = tuple[str, str, str]
@@ -35,7 +35,7 @@ class WaitingApprovals:
         self, principal: Principal, id: str, seconds: float, ask: Callable[[], Awaitable[None]]
     ) -> bool | None:
         key = _key(principal, id)
-        if len(self._waiting) >= MOST_WAITING or key in self._waiting:
+        if len(self._waiting) >= MAX_WAITING or key in self._waiting:
             return None
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting[key] = decided
@@ -75,7 +75,6 @@ class SqlApprovals:
     async def decision(
         self, principal: Principal, id: str, seconds: float, ask: Callable[[], Awaitable[None]]
     ) -> bool | None:
-        """`ports.Approvals`."""
         name = _row_name(principal, id)
         if not await self._database.keep(lambda connection: _enter(connection, name)):
             return None
@@ -90,7 +89,6 @@ class SqlApprovals:
         return decided
 
     async def decide(self, principal: Principal, id: str, approved: bool) -> None:
-        """`ports.Approvals`."""
         waits = (table.c.name == _row_name(principal, id)) & table.c.approved.is_(None)
         decided = update(table).where(waits).values(approved=approved)
         if not await self._database.keep(lambda connection: connection.execute(decided).rowcount):
@@ -117,7 +115,7 @@ class SqlApprovals:
 
 
 def _enter(connection: Connection, name: str) -> bool:
-    """Whether nothing of this name waits yet."""
+    """Tell whether nothing of this name waits yet."""
     now = state_time()
     connection.execute(delete(table).where(table.c.at < now - KEPT_SECONDS))
     row = insert(connection, table).values(name=name, at=now).on_conflict_do_nothing()

@@ -37,7 +37,7 @@ class CallReports:
         await self._emit(AgentStep(call.id, call.name, state, shown, said, seconds))
 
     async def objection(self, call: ToolCall) -> str:
-        """Why the call may not be made; empty if who asked approves it."""
+        """Tell why the call may not be made; empty if who asked approves it."""
         if self._approvals is None or not self._ask.approves:
             return NOBODY
         started = time.monotonic()

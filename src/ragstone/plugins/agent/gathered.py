@@ -66,8 +66,8 @@ class Gathered:
         self._outputs.append(Hit(chunk, 1.0))
 
     def turn(self) -> Turn:
-        """The turn with everything: the outputs, then of every search the best, the second best,
-        and so on, so that no search is left out where the passages are too many."""
+        """Return the turn with everything: the outputs, then of every search the best, the second
+        best, and so on, so that no search is left out where the passages are too many."""
         turn = with_search(self._turn, self._local) if self._local else self._turn
         return replace(
             turn,

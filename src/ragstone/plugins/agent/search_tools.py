@@ -21,15 +21,15 @@ EMPTY: tuple[Any, ...] = ([], {}, "")
 
 
 def is_search(tool: Tool) -> bool:
-    """Whether the tool searches documents as the knowledge base's search does, and does not say
-    that it changes anything."""
+    """Tell whether the tool searches documents as the knowledge base's search does, and does not
+    say that it changes anything."""
     names = _properties(tool)
     return tool.changes is not True and QUERY in names and COLLECTION in names
 
 
 def read_hits(data: Any, ask: Ask, plan: Plan, most_chars: int) -> tuple[Hit, ...]:
-    """The passages in what a tool returned, if that is a result of the knowledge base, or a list of
-    them."""
+    """Return the passages in what a tool returned, if that is a result of the knowledge base, or a
+    list of them."""
     data = [data] if isinstance(data, dict) else data
     if not isinstance(data, list):
         return ()
@@ -49,7 +49,7 @@ def _cut(hit: Hit, most: int) -> Hit:
 
 
 def parameters(ask: Ask, plan: Plan) -> dict[str, Any] | None:
-    """What every search of this question is told; None if its filter cannot be said so."""
+    """Return what every search of this question is told; None if its filter cannot be said so."""
     key, values = "", list[Any]()
     if ask.where is not None:
         found = _equals(ask.where)
@@ -66,7 +66,7 @@ def parameters(ask: Ask, plan: Plan) -> dict[str, Any] | None:
 
 
 def tool_for_model(tool: Tool) -> Tool:
-    """The tool as the chat model sees it: without the arguments that are set for it."""
+    """Return the tool as the chat model sees it: without the arguments that are set for it."""
     schema = dict(tool.parameters)
     schema["properties"] = {k: v for k, v in _properties(tool).items() if k not in INJECTED}
     schema["required"] = [name for name in _required_names(tool) if name not in INJECTED]
@@ -76,7 +76,7 @@ def tool_for_model(tool: Tool) -> Tool:
 def inject_arguments(
     tool: Tool, asked: Mapping[str, Any], known: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of a search: the model's, and what the request decides."""
+    """Return the arguments of a search: the model's, and what the request decides."""
     taken = _properties(tool)
     arguments = {k: v for k, v in asked.items() if k not in INJECTED}
     given = {k: v for k, v in known.items() if k in taken}
@@ -89,7 +89,7 @@ def inject_arguments(
 
 
 def _equals(where: Filter) -> AnyOf | None:
-    """The filter as one condition on the metadata, if it is that."""
+    """Return the filter as one condition on the metadata, if it is that."""
     while isinstance(where, And) and len(where.parts) == 1:
         where = where.parts[0]
     if isinstance(where, AnyOf) and where.field.startswith(METADATA):

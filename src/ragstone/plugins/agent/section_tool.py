@@ -14,7 +14,7 @@ from ragstone.ports import find_collection
 from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.searching import visible
 
-MOST_CHUNKS = 3_000
+MAX_CHUNKS = 3_000
 """Chunks of a document that are read; of a larger one, pages can be."""
 
 NAMED = 40
@@ -73,7 +73,7 @@ class ReadSection:
 
 
 def _pages(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The pages asked for, None for all; raises InputError."""
+    """Return the pages asked for, None for all; raises InputError."""
     first, last = arguments.get("first_page"), arguments.get("last_page")
     if first is None and last is None:
         return None
@@ -94,8 +94,8 @@ def _resolve_path(name: str, seen: Sequence[Chunk]) -> str:
 
 
 async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext) -> list[Chunk]:
-    """The chunks of the document at a path, in order, as far as the asker may read them and the
-    filter of the question holds them."""
+    """Return the chunks of the document at a path, in order, as far as the asker may read them and
+    the filter of the question holds them."""
     ask, adapters = context.turn.ask, context.adapters
     collection = await find_collection(adapters.catalog, ask)
     if collection is None:
@@ -107,7 +107,7 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
         if pages:
             parts.append(Range("page", *pages))
         where = And(tuple(parts))
-        if await adapters.index.count(collection, where) > MOST_CHUNKS:
+        if await adapters.index.count(collection, where) > MAX_CHUNKS:
             raise InputError("The document is very long. Ask for some of its pages.")
         async for batch in adapters.index.scan(collection, where):
             found += batch
@@ -117,8 +117,8 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
 
 
 def _of_section(chunks: Sequence[Chunk], section: str) -> list[Chunk]:
-    """The text below a heading that is called so, or else has these words in it: chunks, of which
-    the first and the last may be cut."""
+    """Return the text below a heading that is called so, or else has these words in it: chunks, of
+    which the first and the last may be cut."""
     wanted = section.rpartition(">")[2].strip(" #").casefold()
     headings = _headings(chunks)
     found = [n for n, heading in enumerate(headings) if heading.name.casefold() == wanted]
@@ -156,13 +156,13 @@ def _headings(chunks: Sequence[Chunk]) -> list[_Heading]:
 
 
 def _names(chunks: Sequence[Chunk]) -> list[str]:
-    """The headings of a document, those above its chunks too, each once."""
+    """Return the headings of a document, those above its chunks too, each once."""
     above = (item for chunk in chunks for item in chunk.section)
     return list(dict.fromkeys([*(heading.name for heading in _headings(chunks)), *above]))
 
 
 def _slice_chunks(chunks: Sequence[Chunk], start: int, end: int) -> list[Chunk]:
-    """What of the chunks lies between two places of the document."""
+    """Return what of the chunks lies between two places of the document."""
     found = []
     for chunk in chunks:
         begin, stop = max(start, chunk.start), min(end, chunk.end)
@@ -175,7 +175,7 @@ def _slice_chunks(chunks: Sequence[Chunk], start: int, end: int) -> list[Chunk]:
 
 
 def _fit_chunks(chunks: Sequence[Chunk], most: int) -> list[Chunk]:
-    """The first chunks that have at most so many characters together, one at least."""
+    """Return the first chunks that have at most so many characters together, one at least."""
     kept, length = [chunks[0]], len(chunks[0].text)
     for chunk in chunks[1:]:
         length += len(chunk.text)

@@ -21,7 +21,7 @@ from ragstone.retrieve.local_search import LocalSearch
 log = logging.getLogger(__name__)
 
 
-MOST_ROUNDS, WORK_SECONDS = 4, 60.0
+MAX_ROUNDS, WORK_SECONDS = 4, 60.0
 """Replies that may call tools, and the seconds after which no further round begins, but for those
 that approvals take."""
 
@@ -45,7 +45,7 @@ class ToolAgent(Stage):
 
     timeout: float = Field(300.0, gt=0, description="Seconds that all calls may take.")
     rounds: int = Field(
-        MOST_ROUNDS, ge=1, description="Replies of the chat model that may call tools."
+        MAX_ROUNDS, ge=1, description="Replies of the chat model that may call tools."
     )
     calls: int = Field(12, ge=1, description="Calls of tools.")
     seconds: float = Field(
@@ -105,7 +105,7 @@ class ToolAgent(Stage):
 async def _open_session(
     stack: AsyncExitStack, turn: Turn, adapters: Adapters
 ) -> tuple[ToolSession | None, str]:
-    """The gateway's tools, or why there are none."""
+    """Return the gateway's tools, or why there are none."""
     if adapters.toolbox is None:
         return None, "MCP is off"
     try:
@@ -120,7 +120,7 @@ def _make_stage(key: RecipeKey) -> ToolAgent | None:
     if key.variant != "tools":
         return None
     # Calls end by their own limits, so that the agent's own is reached only if one of them fails.
-    waits = MOST_ROUNDS * (APPROVAL_SECONDS + CALL_SECONDS)
+    waits = MAX_ROUNDS * (APPROVAL_SECONDS + CALL_SECONDS)
     return ToolAgent(timeout=300.0 + WORK_SECONDS + waits)
 
 

@@ -30,8 +30,8 @@ TOOLS: Registry[BuiltInTool] = Registry("ragstone.tools", "tool", {}, makes=Buil
 
 
 def built_in_tools() -> tuple[BuiltInTool, ...]:
-    """The tools that every agent has besides the search and those of an MCP server, in the order in
-    which the chat model is offered them."""
+    """Return the tools that every agent has besides the search and those of an MCP server, in the
+    order in which the chat model is offered them."""
     added = TOOLS.make_usable(TOOLS, "Agents go on without it.")
     return (ReadSection(), *added.values(), Calculator())
 
@@ -86,7 +86,7 @@ class ToolCalls:
         self._seen: set[tuple[str, str]] = set()
 
     def offerable_tools(self) -> tuple[Tool, ...]:
-        """The tools that the model may call."""
+        """Return the tools that the model may call."""
         searches = [tool for tool in self._theirs.values() if search_tools.is_search(tool)]
         others = [tool for tool in self._theirs.values() if tool not in searches]
         if searches and self._injected is not None:
@@ -138,11 +138,7 @@ class ToolCalls:
         """Call a tool of our own, within its time."""
         name = tool.tool.name
         context = ToolContext(
-            self._turn,
-            self._adapters,
-            self._search,
-            self.gathered.chunks,
-            self._most_chars,
+            self._turn, self._adapters, self._search, self.gathered.chunks, self._most_chars
         )
         try:
             async with asyncio.timeout(self._seconds):
@@ -202,7 +198,7 @@ class ToolCalls:
         return CallResult(text or "It returned nothing.", length)
 
     def _length(self, text: str, whole: int) -> str:
-        """How long a result is, and how much of it was read."""
+        """Tell how long a result is, and how much of it was read."""
         if whole > len(text):
             return f"{whole:,} characters, of which the first {len(text):,} were read"
         return f"{len(text):,} characters"
@@ -222,7 +218,7 @@ def _local_search() -> Tool:
 
 
 def _arguments(call: ToolCall) -> dict[str, Any] | None:
-    """The arguments as an object; None if they are none."""
+    """Return the arguments as an object; None if they are none."""
     try:
         found = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
@@ -231,7 +227,7 @@ def _arguments(call: ToolCall) -> dict[str, Any] | None:
 
 
 def _query(arguments: dict[str, Any], question: str) -> str:
-    """What the model wants to search, or else the question."""
+    """Return what the model wants to search, or else the question."""
     query = arguments.get("query")
     words = " ".join(query.split()) if isinstance(query, str) else ""
     return words[:QUERY_CHARS] or question
@@ -242,7 +238,7 @@ def _passage_text(hits: Sequence[Hit]) -> str:
 
 
 def _passage(hit: Hit) -> str:
-    """A passage with its place, by which the model can read on."""
+    """Return a passage with its place, by which the model can read on."""
     chunk = hit.chunk
     page = f", page {chunk.page}" if chunk.page else ""
     return f"{chunk.path}{page}: {chunk.heading}\n{chunk.text}"

@@ -96,7 +96,7 @@ class ToolLoop:
         self.why = self.cut_short = f"{self._limits.rounds} rounds of calls are the most"
 
     async def _reply(self, chat: Conversing, tools: tuple[Tool, ...]) -> ToolStep:
-        """What the model wants called next."""
+        """Return what the model wants called next."""
         ask = replace(
             self._turn.ask,
             question=self._turn.question,
@@ -121,8 +121,8 @@ class ToolLoop:
         return ToolStep(calls[: self._limits.calls - self.called], text="".join(text))
 
     async def _result(self, call: ToolCall) -> tuple[ToolResult, bool]:
-        """What the call returned, as the model reads it; one that failed says so. And whether it
-        was made before."""
+        """Return what the call returned, as the model reads it; one that failed says so. And
+        whether it was made before."""
         self.called += 1
         started = time.perf_counter()
         reports, id = self._calls.reports, call.id
@@ -151,7 +151,7 @@ class ToolLoop:
         return ToolResult(id, call.name, fence_text(TOOL_OUTPUT, text, name)), found.repeated
 
     def _limit(self) -> str:
-        """Which limit is reached, if one is."""
+        """Return which limit is reached, if one is."""
         limits, usage = self._limits, self._calls.gathered.usage
         texts = (result.text for step in self.steps for result in step.results)
         if self.called >= limits.calls:

@@ -75,5 +75,5 @@ def events(
 
 
 def format_count(event: AuditEvent) -> str:
-    """How many events one stands for, empty for itself."""
+    """Tell how many events one stands for, empty for itself."""
     return f"({event.count:,} times)" if event.count > 1 else ""

@@ -134,9 +134,9 @@ class Subject:
 
 
 def find_kind(operation: Operation) -> Kind | None:
-    """The kind of event that an operation is, None for one that is not recorded. One that is in no
-    list and deletes nothing is a reading where readers may call it, unless its method in the HTTP
-    API changes something, and else a change."""
+    """Return the kind of event that an operation is, None for one that is not recorded. One that is
+    in no list and deletes nothing is a reading where readers may call it, unless its method in the
+    HTTP API changes something, and else a change."""
     if operation.name in UNRECORDED:
         return None
     for kind, names in KINDS.items():
@@ -151,7 +151,7 @@ def find_kind(operation: Operation) -> Kind | None:
 
 
 def find_outcome(error: BaseException | None) -> tuple[Outcome, str]:
-    """What came of an operation, and the code of the error."""
+    """Return what came of an operation, and the code of the error."""
     if error is None or isinstance(error, GeneratorExit):
         return "allowed", ""
     code = error.code if isinstance(error, RagstoneError) else type(error).__name__
@@ -174,7 +174,7 @@ def find_principal(arguments: Mapping[str, Any], caller: Caller) -> Principal:
 
 
 def find_names(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What an operation is about: kinds and names."""
+    """Yield what an operation is about: kinds and names."""
     for value in arguments.values():
         if isinstance(value, Principal):
             yield from _name_values("user", value.user)
@@ -207,7 +207,7 @@ def make_event(
     detail: str = "",
     names: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """An event in its class of OCSF."""
+    """Return an event in its class of OCSF."""
     caller, principal = who.caller, who.principal
     shown = caller.principal if caller.key and not caller.operator else principal
     name = "operator" if caller.operator else shown.user
@@ -219,9 +219,7 @@ def make_event(
     own_names = {("user", user["name"]), ("user", principal.user if caller.operator else "")}
     about = [pair for pair in dict.fromkeys(names) if pair not in own_names]
     uid, activity = API_ACTIVITY, CREATE if operation in CREATIONS else ACTIVITIES[kind]
-    own: dict[str, Any] = {
-        "resources": [{"type": type, "name": value} for type, value in about],
-    }
+    own: dict[str, Any] = {"resources": [{"type": type, "name": value} for type, value in about]}
     if kind in ("sign-in", "sign-out"):
         uid, own = AUTHENTICATION, {"user": user, "service": {"name": "Ragstone"}}
     elif operation in ACCOUNT_ACTIVITIES:
@@ -263,9 +261,9 @@ def make_event(
 
 
 def find_repetition(record: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """What an event repeats that anybody can cause without end: refusals of who has no credential,
-    and of requests beyond a limit. None for others. Names are told apart only where the limits of
-    passwords bound how many there are."""
+    """Return what an event repeats that anybody can cause without end: refusals of who has no
+    credential, and of requests beyond a limit. None for others. Names are told apart only where the
+    limits of passwords bound how many there are."""
     user, code = record["actor"]["user"], record["status_code"]
     is_beyond_limit = code in ("429", TooManyRequests.code)
     if record["status_id"] == 1 or (user["uid"] and not is_beyond_limit):
@@ -275,13 +273,13 @@ def find_repetition(record: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def count_repetitions(counted: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, Any]:
-    """The event that stands for those counted so far and the last."""
+    """Return the event that stands for those counted so far and the last."""
     begun = counted.get("start_time", last["time"])
     return {**last, "count": counted.get("count", 0) + 1, "start_time": begun}
 
 
 def _find_others(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Where an event names users other than the one who did something."""
+    """Return where an event names users other than the one who did something."""
     account = record.get("user", {})
     resources = [item for item in record.get("resources", ()) if item["type"] == "user"]
     return resources + ([account] if account.get("type") == PERSON else [])
@@ -296,15 +294,15 @@ def pseudonymise(record: Mapping[str, Any], pseudonym: str) -> dict[str, Any]:
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """The line of an event: in ASCII, so that no name can begin another line, with room to put a
-    pseudonym in the place of each shorter name later."""
+    """Return the line of an event: in ASCII, so that no name can begin another line, with room to
+    put a pseudonym in the place of each shorter name later."""
     pseudonym = ERASED + 12 * "0"
     line = _dump(record).ljust(len(_dump(pseudonymise(record, pseudonym))))
     return line + b" " * len(pseudonym) * len(_find_others(record)) + b"\n"
 
 
 def encode_erased(record: dict[str, Any], user: str, pseudonym: str, length: int) -> bytes:
-    """The line of an event without a user's name, as long as the one in whose place it is
+    """Return the line of an event without a user's name, as long as the one in whose place it is
     written."""
     user = user[:MAX_NAME]
     for named in _find_others(record):
@@ -320,7 +318,7 @@ def _dump(record: Mapping[str, Any]) -> bytes:
 
 
 def read_event(place: str, record: Mapping[str, Any], tenant: str) -> AuditEvent | None:
-    """What an event says to the tenant's admin; None for another tenant's."""
+    """Return what an event says to the tenant's admin; None for another tenant's."""
     if record["metadata"]["tenant_uid"] != tenant:
         return None
     resources = [(item["type"], item["name"]) for item in record.get("resources", ())]

@@ -55,7 +55,7 @@ class OperationRecorder:
         self._tenant = tenant
 
     def around(self, operation: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same operation, recorded."""
+        """Return the same operation, recorded."""
         kind = find_kind(operation)
         if kind is None:
             return call
@@ -135,18 +135,13 @@ class OperationRecorder:
             caller, principal = self._find_signer(arguments.get("given"), result)
             if result and not result.secret:
                 detail = CODE_NEEDED
-        who = Subject(
-            caller,
-            principal,
-            request.address if request else "",
-            CURRENT.get().request,
-        )
+        who = Subject(caller, principal, request.address if request else "", CURRENT.get().request)
         await self._trail.write(make_event(kind, operation.name, who, outcome, detail, names))
 
     def _find_signer(
         self, given: SignInTry | None, opened: OpenedSession | None
     ) -> tuple[Caller, Principal]:
-        """Who signs in; where that is refused, nobody, with the name that was tried."""
+        """Return who signs in; where that is refused, nobody, with the name that was tried."""
         if opened and opened.person:
             caller = caller_of_person(opened.person)
             return caller, caller.principal

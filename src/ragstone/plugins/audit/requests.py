@@ -11,8 +11,8 @@ from ragstone.core.caller import LOCAL_USER, NOBODY, Caller
 from ragstone.core.correlation import CURRENT
 from ragstone.core.turn import Principal
 from ragstone.http.dialects import DialectParts
-from ragstone.http.login import ENDED
 from ragstone.http.responses import find_route
+from ragstone.http.sign_in import ENDED
 from ragstone.plugins.audit.event import Kind, Outcome
 from ragstone.plugins.audit.events import MAX_NAME, Subject, make_event
 from ragstone.plugins.audit.observer import REQUEST, Request
@@ -57,13 +57,13 @@ class RecordRequests:
                 body += message.get("body", b"")
                 if not message.get("more_body"):
                     failed = status >= 400 or location.endswith(f"#{ENDED}")
-                    caller = NOBODY if failed else self._signed_in(scope, body)
+                    caller = NOBODY if failed else self._identify_caller(scope, body)
                     await self._record(scope, request, kind, 401 if failed else status, caller)
             await send(message)
 
         await self._app(scope, receive, send_wrapper)
 
-    def _signed_in(self, scope: Scope, body: bytes) -> Caller:
+    def _identify_caller(self, scope: Scope, body: bytes) -> Caller:
         """Who has just signed in: the token is the issuer's, which the server has got itself."""
         if scope["path"] != "/sign-in":
             return LOCAL_USER if scope["path"] == "/login" else NOBODY

@@ -84,7 +84,7 @@ class Syslog:
 
 
 def format_message(event: Mapping[str, Any]) -> bytes:
-    """A message of RFC 5424; the event is its text, in ASCII."""
+    """Return a message of RFC 5424; the event is its text, in ASCII."""
     severity = INFORMATIONAL if event["status_id"] == 1 else WARNING
     at = datetime.fromtimestamp(event["time"] / 1000, UTC).isoformat(timespec="milliseconds")
     host = "".join(c for c in socket.gethostname() if "!" <= c <= "~")[:255] or "-"

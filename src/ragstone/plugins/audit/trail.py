@@ -92,7 +92,7 @@ class Trail:
             await self._run(self._append, event)
 
     def _end_minute(self, closes: bool = False) -> list[dict[str, Any]]:
-        """What was counted in the last minute, if that has ended."""
+        """Return what was counted in the last minute, if that has ended."""
         minute = int(time.time() // 60)
         if minute == self._minute and not closes:
             return []
@@ -101,7 +101,7 @@ class Trail:
         return counted
 
     def _count(self, event: dict[str, Any]) -> list[dict[str, Any]]:
-        """The event, unless it repeats another one."""
+        """Return the event, unless it repeats another one."""
         kind = find_repetition(event)
         if kind is None:
             return [event]
@@ -126,7 +126,7 @@ class Trail:
         await self._run(self._erase, tenant, user)
 
     def read_back(self, before: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        """The events and their places, the last one first, from `before` a place on. Raises
+        """Yield the events and their places, the last one first, from `before` a place on. Raises
         InputError for what is not a place."""
         name, _, given = before.partition(":")
         if before and not (given.isdecimal() and len(given) < 12):
@@ -230,7 +230,7 @@ class Trail:
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """An event; None for a line that a full disk cut off."""
+    """Return an event; None for a line that a full disk cut off."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -239,7 +239,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _order(file: Path) -> tuple[str, int]:
-    """The day and the number of a file."""
+    """Return the day and the number of a file."""
     day, _, number = file.name.removeprefix("audit-").removesuffix(".jsonl").partition(".")
     return day, int(number) if number.isdecimal() else 0
 
@@ -251,6 +251,6 @@ def open_trail(parts: AdapterParts) -> Trail | None:
 
 
 def find_trail(adapters: Adapters) -> Trail | None:
-    """The trail of this process."""
+    """Return the trail of this process."""
     found = adapters.added.get("audit")
     return found if isinstance(found, Trail) else None

@@ -106,7 +106,7 @@ class Conversation(Transcript):
         }
 
     def _step(self, text: str) -> list[Json]:
-        """A step, unless it has been said: a stage may run again."""
+        """Return a step, unless it has been said: a stage may run again."""
         if not text or text in self._steps:
             return []
         self._steps.add(text)
@@ -117,12 +117,8 @@ class Conversation(Transcript):
 
 
 def refusal_body(message: str, detail: str) -> Json:
-    """The body of a request that is not answered at all."""
-    return {
-        "type": "error",
-        "content": f"A server error occurred: {message}",
-        "detail": detail,
-    }
+    """Return the body of a request that is not answered at all."""
+    return {"type": "error", "content": f"A server error occurred: {message}", "detail": detail}
 
 
 def _is_reported(traced: StageTrace) -> bool:

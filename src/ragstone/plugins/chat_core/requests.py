@@ -61,7 +61,7 @@ class SessionChatRequest(NullableBody):
     )
 
     def ask(self, search_type: SearchType, caller: Caller, id: str) -> Ask:
-        """The question of this caller."""
+        """Return the question of this caller."""
         return Ask(
             question=self.query,
             principal=caller.principal,
@@ -97,5 +97,5 @@ class VisionRequest(SessionChatRequest):
     )
 
     def build_ask(self, pictures: tuple[Picture, ...], caller: Caller, id: str) -> Ask:
-        """The question about the pictures, which documents do not answer."""
+        """Return the question about the pictures, which documents do not answer."""
         return replace(self.ask("gpt", caller, id), pictures=pictures)

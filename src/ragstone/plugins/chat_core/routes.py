@@ -18,7 +18,7 @@ from ragstone.core.turn import Ask, SearchType
 from ragstone.http import sse
 from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
-from ragstone.http.dialects.pictures import MOST, MOST_BYTES, picture, pictures
+from ragstone.http.dialects.pictures import MAX_BYTES, MAX_IMAGES, picture, pictures
 from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.opening import hold_opening
@@ -114,9 +114,11 @@ def _id() -> str:
 
 
 async def _vision_request(request: Request) -> tuple[VisionRequest, tuple[Picture, ...]]:
-    """The request and its images; raises RequestValidationError, InputError, TooLarge."""
+    """Return the request and its images; raises RequestValidationError, InputError, TooLarge."""
     if request.headers.get("content-type", "").startswith(MULTIPART):
-        async with request.form(max_files=MOST, max_fields=50, max_part_size=MOST_BYTES) as form:
+        async with request.form(
+            max_files=MAX_IMAGES, max_fields=50, max_part_size=MAX_BYTES
+        ) as form:
             fields, uploads = _fields(form)
             data = [await upload.read() for upload in uploads]
         seen = tuple(picture(item) for item in data)
@@ -131,7 +133,7 @@ async def _vision_request(request: Request) -> tuple[VisionRequest, tuple[Pictur
 
 
 def _fields(form: FormData) -> tuple[dict[str, Any], list[UploadFile]]:
-    """The fields of a form, of which `metadata_filter_values` may come several times."""
+    """Return the fields of a form, of which `metadata_filter_values` may come several times."""
     uploads = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
     fields: dict[str, Any] = {k: v for k, v in form.items() if isinstance(v, str)}
     if "metadata_filter_values" in fields:

@@ -66,7 +66,7 @@ class ChatDocuments:
         return {"uploaded": [_format_upload(document) for document in there], "failed": failed}
 
     async def list_all(self, caller: Caller, collection: str) -> list[Object]:
-        """Every document; none of a chat that has none."""
+        """Return every document; none of a chat that has none."""
         found = await self._documents(caller, collection)
         return [
             {
@@ -100,7 +100,7 @@ class ChatDocuments:
     async def _spool_upload(
         self, caller: Caller, collection: str, name: str, file: UploadFile
     ) -> Handed | None:
-        """The upload in the spool; None if its type cannot be read."""
+        """Return the upload in the spool; None if its type cannot be read."""
         if not name.lower().endswith(list_endings()):
             return None
         kept = await asyncio.to_thread(self._spool.add, file.file, name, whose=caller.principal)
@@ -116,7 +116,7 @@ class ChatDocuments:
         handed: tuple[Handed, ...],
         metadata: Mapping[str, Any],
     ) -> Progress:
-        """The last progress of the job, which continues if the client leaves."""
+        """Return the last progress of the job, which continues if the client leaves."""
         request = IngestRequest(
             collection=collection,
             tenant=caller.principal.tenant,
@@ -142,7 +142,7 @@ class ChatDocuments:
 
 
 def user_folder(user: str) -> str:
-    """The folder of a user's documents, which no other user has: what is not a plain name is
+    """Return the folder of a user's documents, which no other user has: what is not a plain name is
     written as `%code;`."""
     plain = unicodedata.is_normalized("NFC", user)
 

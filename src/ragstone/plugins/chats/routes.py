@@ -34,8 +34,8 @@ Object = dict[str, Any]
 INTENTS = {"follow_up": "followup", "summary": "summarize", "thanks": "gratitude"}
 """V5's names of kinds of messages. Other small talk has our names, the rest is a question."""
 
-MOST_FILES = 100
-MOST_METADATA = 100_000
+MAX_FILES = 100
+MAX_METADATA = 100_000
 
 ChatId = Annotated[
     str,
@@ -52,7 +52,7 @@ class ChatsMessage(StrictBody):
     )
 
     def ask(self, chat_id: str, caller: Caller) -> Ask:
-        """The question; raises UnknownCollection."""
+        """Return the question; raises UnknownCollection."""
         collection = chat_collection(chat_id)
         narrow_principal(caller, collection)
         return Ask(
@@ -118,9 +118,9 @@ def router(parts: DialectParts) -> APIRouter:
         chat_id: ChatId,
         request: Request,
         caller: Who,
-        files: Annotated[list[UploadFile], File(min_length=1, max_length=MOST_FILES)],
+        files: Annotated[list[UploadFile], File(min_length=1, max_length=MAX_FILES)],
         metadata: Annotated[
-            str, Form(max_length=MOST_METADATA, description="A JSON object: of every file.")
+            str, Form(max_length=MAX_METADATA, description="A JSON object: of every file.")
         ] = "",
     ) -> Response:
         """Index files for this chat; one that cannot be read spoils no other. A file of the same
@@ -151,13 +151,13 @@ def router(parts: DialectParts) -> APIRouter:
 
 
 def chat_collection(chat_id: str) -> str:
-    """The collection of a chat's documents."""
+    """Return the collection of a chat's documents."""
     return f"chat_{chat_id}"
 
 
 def is_grounded(turn: Turn) -> bool | None:
-    """The check's verdict; what claims nothing from any source is grounded, and of what was not
-    checked nobody knows."""
+    """Return the check's verdict; what claims nothing from any source is grounded, and of what was
+    not checked nobody knows."""
     answer = turn.answer or GeneratedAnswer()
     if answer.is_grounded is None and (answer.refused or not turn.passages):
         return True
@@ -202,7 +202,7 @@ def _chat_collection(chat_id: str, caller: Caller) -> str:
 
 
 def _metadata(field: str) -> Object:
-    """The metadata in a field of a form; raises InputError."""
+    """Return the metadata in a field of a form; raises InputError."""
     try:
         return check_input_metadata(json.loads(field)) if field else {}
     except (ValueError, RecursionError) as error:

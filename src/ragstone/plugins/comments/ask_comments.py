@@ -34,7 +34,7 @@ and where a model says which speak of a topic."""
 LONGEST_QUOTE = 600
 """Characters of a row that is quoted."""
 
-MOST_ROWS = 200
+MAX_ROWS = 200
 """Counted rows that the answer names besides those that it quotes."""
 
 LOOKED_AT = 10
@@ -89,9 +89,9 @@ class AskComments(Stage):
             )
         chunks = {id: chunk for id, chunk in chunks.items() if matches(where, chunk.payload())}
         turn = replace(turn, passages=_passages(quoted, chunks, collection.name))
-        return await self._said(turn, found, quoted, read.left_out, emit)
+        return await self._write_answer(turn, found, quoted, read.left_out, emit)
 
-    async def _said(
+    async def _write_answer(
         self,
         turn: Turn,
         found: CountedComments,
@@ -127,7 +127,7 @@ class AskComments(Stage):
 
 
 def _skip_reason(turn: Turn) -> str:
-    """Why no comments are looked for; empty if some are."""
+    """Tell why no comments are looked for; empty if some are."""
     if turn.answer and turn.answer.text:
         return "it is answered already"
     if turn.ask.search_type == "voc":
@@ -142,7 +142,7 @@ def _skip_reason(turn: Turn) -> str:
 
 
 def _why_nothing(read: ReadComments) -> str:
-    """Why nothing can be counted; empty if something can. A count of a part would be wrong."""
+    """Tell why nothing can be counted; empty if something can. A count of a part would be wrong."""
     if read.waiting:
         return f"{read.waiting:,} comments are being read for the first time. Ask again in a while."
     return "" if read.comments else "; ".join((NO_COMMENTS, *read.left_out))
@@ -153,8 +153,8 @@ def _add_note(turn: Turn, note: str) -> Turn:
 
 
 def _choose_quotes(found: CountedComments, most: int) -> list[CustomerComment]:
-    """The comments that are quoted: the most central one of each theme where no topic is asked for,
-    else those that speak most surely of it; each tone has its share."""
+    """Return the comments that are quoted: the most central one of each theme where no topic is
+    asked for, else those that speak most surely of it; each tone has its share."""
     if not found.query.topic and found.themes:
         return [found.counted[theme.places[0]] for theme in found.themes[:most]]
     counts = ToneCounts.count("", found.counted)
@@ -177,7 +177,7 @@ def _passages(
 
 
 def _quote(row: str) -> str:
-    """A row, cut at a word where it is too long."""
+    """Return a row, cut at a word where it is too long."""
     return row if len(row) <= LONGEST_QUOTE else row[:LONGEST_QUOTE].rsplit(" ", 1)[0]
 
 
@@ -198,7 +198,7 @@ def _build_computed(said: str, found: CountedComments) -> Computed:
         tables,
         documents[0] if len(documents) == 1 else "",
         ("tone", "path", "row"),
-        tuple((item.tone, item.path, _quote(item.row)) for item in own[:MOST_ROWS]),
+        tuple((item.tone, item.path, _quote(item.row)) for item in own[:MAX_ROWS]),
         len(own),
     )
 

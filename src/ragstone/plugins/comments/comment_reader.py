@@ -27,13 +27,13 @@ from ragstone.ports import Adapters, ChunkIndex, Embedder, Vectors, in_bulk
 
 log = logging.getLogger(__name__)
 
-MOST_TABLES = 200
+MAX_TABLES = 200
 """Documents with tables that are looked at."""
 
-MOST_CHUNKS = 3_000
+MAX_CHUNKS = 3_000
 """Chunks of a document; larger ones are left out."""
 
-MOST_COMMENTS = 20_000
+MAX_COMMENTS = 20_000
 """Comments that are counted for one question."""
 
 KEPT_COMMENTS = 50_000
@@ -77,24 +77,24 @@ class LocalCommentReader:
         self._making: dict[Key, asyncio.Task[None]] = {}
 
     async def read(self, collection: Collection, where: Filter, seconds: float) -> ReadComments:
-        """The comments of the tables inside `where`, as far as they can be read in so many seconds;
-        what was begun goes on, for the next call. A table of which a part lies outside is left
-        out."""
+        """Return the comments of the tables inside `where`, as far as they can be read in so many
+        seconds; what was begun goes on, for the next call. A table of which a part lies outside is
+        left out."""
         where = And((where, OWN_TEXT))
         tables = And((where, eq("kind", "table")))
-        counts = await self._index.facet(collection, "revision", tables, MOST_TABLES + 1)
+        counts = await self._index.facet(collection, "revision", tables, MAX_TABLES + 1)
         left_out = []
-        if len(counts) > MOST_TABLES:
-            left_out.append(f"of more than {MOST_TABLES} documents with tables the others")
+        if len(counts) > MAX_TABLES:
+            left_out.append(f"of more than {MAX_TABLES} documents with tables the others")
         found: list[Key] = []
         total = 0
-        for revision in sorted(sorted(counts, key=lambda item: -counts[item])[:MOST_TABLES]):
+        for revision in sorted(sorted(counts, key=lambda item: -counts[item])[:MAX_TABLES]):
             key = (collection.id, collection.build, revision)
             held, why = await self._table(collection, where, key, counts[revision])
             if held is None:
                 left_out.append(why)
-            elif total + len(held.comments) > MOST_COMMENTS:
-                left_out.append(f"{revision}: more than {MOST_COMMENTS:,} comments in all")
+            elif total + len(held.comments) > MAX_COMMENTS:
+                left_out.append(f"{revision}: more than {MAX_COMMENTS:,} comments in all")
             elif held.comments:
                 total += len(held.comments)
                 found.append(key)
@@ -106,8 +106,8 @@ class LocalCommentReader:
         return ReadComments(self._add_tones(comments, vectors), vectors)
 
     async def score_topic(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
-        """How surely each comment speaks of a topic (n,), in any words; those that do have 0 or
-        more."""
+        """Tell how surely each comment speaks of a topic (n,), in any words; those that do have 0
+        or more."""
         weights = load_weights(self._embedder.name)
         [vector] = await self._embedder.embed_queries([topic])
         words = set(content_words(topic))
@@ -131,14 +131,14 @@ class LocalCommentReader:
     async def _table(
         self, collection: Collection, where: Filter, key: Key, chunks: int
     ) -> tuple[_Held | None, str]:
-        """What a version holds, without vectors the first time; None where not all of it is inside
-        the filter or it is too large, and why."""
+        """Return what a version holds, without vectors the first time; None where not all of it is
+        inside the filter or it is too large, and why."""
         held = self._held.get(key)
         if held is not None and held.chunks == chunks:
             self._held.move_to_end(key)
             return held, ""
-        if chunks > MOST_CHUNKS:
-            return None, f"{key[2]}: more than {MOST_CHUNKS:,} chunks"
+        if chunks > MAX_CHUNKS:
+            return None, f"{key[2]}: more than {MAX_CHUNKS:,} chunks"
         own = And((where, eq("revision", key[2])))
         read = [item async for batch in self._index.scan(collection, own) for item in batch]
         read.sort(key=lambda item: item.chunk_index)
@@ -161,8 +161,8 @@ class LocalCommentReader:
     async def _with_vectors(
         self, keys: Sequence[Key], left_out: tuple[str, ...], seconds: float
     ) -> ReadComments:
-        """The comments of tables that were just read, once they have vectors, as far as the time
-        allows."""
+        """Return the comments of tables that were just read, once they have vectors, as far as the
+        time allows."""
         own = {key: self._held[key] for key in keys if key in self._held}
         missing = [key for key, held in own.items() if held.vectors is None]
         for key in missing:
@@ -205,7 +205,7 @@ class LocalCommentReader:
     def _add_tones(
         self, comments: Sequence[CustomerComment], vectors: Vectors
     ) -> tuple[CustomerComment, ...]:
-        """The comments with their tones: that of the rating where there is one."""
+        """Return the comments with their tones: that of the rating where there is one."""
         if not comments:
             return ()
         tones = load_weights(self._embedder.name).tones(vectors)
@@ -221,5 +221,5 @@ def open_reader(parts: AdapterParts) -> LocalCommentReader:
 
 
 def own_reader(adapters: Adapters) -> LocalCommentReader | None:
-    """The reader that `open_reader` has made, None where there is none."""
+    """Return the reader that `open_reader` has made, None where there is none."""
     return adapters.added.get("comments")

@@ -16,11 +16,11 @@ from ragstone.language.words import word_lists
 from ragstone.plugins.comments.comments import CustomerComment, Tone
 from ragstone.retrieve.typed_table import Column, TypedRow, TypedTable, read_tables
 
-LEAST_WORDS, MANY_WORDS = 3, 6
+MIN_WORDS, MANY_WORDS = 3, 6
 """Words that a comment has on average where the column is called so, and where only a rating says
 that it is one."""
 
-MOST_VALUES = 50
+MAX_VALUES = 50
 """Distinct values of a column that tells kinds of comments apart."""
 
 LONGEST_VALUE = 80
@@ -48,7 +48,7 @@ class CommentColumns:
     labels: tuple[int, ...]
 
     def share(self, row: TypedRow) -> float | None:
-        """The share of the scale that a row's rating is of."""
+        """Return the share of the scale that a row's rating is of."""
         value = row.values[self.rating] if self.rating >= 0 else None
         if not isinstance(value, Decimal):
             return None
@@ -56,7 +56,7 @@ class CommentColumns:
 
 
 def read_comments(chunks: Sequence[Chunk]) -> list[CustomerComment]:
-    """The comments of one document's tables, given all of its chunks in order."""
+    """Return the comments of one document's tables, given all of its chunks in order."""
     found: list[CustomerComment] = []
     starts = [item.start for item in chunks]
     for table in read_tables(chunks):
@@ -92,14 +92,14 @@ def _comment(
 
 
 def rate_tone(share: float | None) -> Tone:
-    """The tone that a rating tells; unknown without one."""
+    """Return the tone that a rating tells; unknown without one."""
     if share is None:
         return "unknown"
     return "negative" if share < BAD else "positive" if share > GOOD else "neutral"
 
 
 def comment_columns(table: TypedTable, rows: Sequence[TypedRow]) -> CommentColumns | None:
-    """The columns of a table of comments; None for any other table."""
+    """Return the columns of a table of comments; None for any other table."""
     columns = table.columns
     rating, least, top = _find_rating(columns, rows)
     day = next((at for at, item in enumerate(columns) if item.type == "date"), -1)
@@ -110,7 +110,7 @@ def comment_columns(table: TypedTable, rows: Sequence[TypedRow]) -> CommentColum
             continue
         words = sum(map(_length, cells)) / max(1, len(cells))
         named = _is_called(column, "comment")
-        judged = named and words >= LEAST_WORDS and (rating >= 0 or day >= 0)
+        judged = named and words >= MIN_WORDS and (rating >= 0 or day >= 0)
         if (judged or (rating >= 0 and words >= MANY_WORDS)) and (named, words) > best:
             best, comment = (named, words), at
     if comment < 0:
@@ -124,8 +124,8 @@ def comment_columns(table: TypedTable, rows: Sequence[TypedRow]) -> CommentColum
 
 
 def _find_rating(columns: Sequence[Column], rows: Sequence[TypedRow]) -> tuple[int, int, int]:
-    """The place of the ratings, and the worst and the best one: a scale begins at 1 unless there is
-    a 0, one of up to 100 at 0. The place is -1 where there is none."""
+    """Return the place of the ratings, and the worst and the best one: a scale begins at 1 unless
+    there is a 0, one of up to 100 at 0. The place is -1 where there is none."""
     for at, column in enumerate(columns):
         if column.type != "number" or column.years or not _is_called(column, "rating"):
             continue
@@ -137,12 +137,12 @@ def _find_rating(columns: Sequence[Column], rows: Sequence[TypedRow]) -> tuple[i
 
 
 def _length(text: str) -> float:
-    """Words of a text; two signs of Chinese or Japanese count as one."""
+    """Return words of a text; two signs of Chinese or Japanese count as one."""
     return len(_HAN.sub(" ", text).split()) + len(_HAN.findall(text)) / 2
 
 
 def _is_called(column: Column, name: str) -> bool:
-    """Whether a column's name, or its last or first word, is one of this list."""
+    """Tell whether a column's name, or its last or first word, is one of this list."""
     known = word_lists("plugins.comments", "comments")[name]
     parts = re.sub(r"[_\W]+", " ", column.name.casefold()).split()
     return bool({" ".join(parts), *parts[-1:], *parts[:1]} & set(known))
@@ -151,5 +151,5 @@ def _is_called(column: Column, name: str) -> bool:
 def _tells_apart(cells: Sequence[str | None]) -> bool:
     filled = [cell for cell in cells if cell]
     values = set(filled)
-    few = 1 < len(values) <= MOST_VALUES and 2 * len(values) <= len(filled)
+    few = 1 < len(values) <= MAX_VALUES and 2 * len(values) <= len(filled)
     return few and max(map(len, values)) <= LONGEST_VALUE

@@ -45,7 +45,7 @@ class ToneCounts:
 
     @classmethod
     def count(cls, name: str, comments: Sequence[CustomerComment]) -> "ToneCounts":
-        """The counts of these comments."""
+        """Return the counts of these comments."""
         tones = [comment.tone for comment in comments]
         return cls(
             name,

@@ -60,12 +60,12 @@ def _is_among(query: CommentQuery, comment: CustomerComment) -> bool:
 
 
 def by_month(comments: Sequence[CustomerComment]) -> list[ToneCounts]:
-    """How many of each month ("2024-05"), in their order; those without a day are in none."""
+    """Tell how many of each month ("2024-05"), in their order; those without a day are in none."""
     return _group_counts([(comment.at[:7], comment) for comment in comments if comment.at])
 
 
 def by_label(comments: Sequence[CustomerComment]) -> Mapping[str, list[ToneCounts]]:
-    """How many have each value, by column; the most frequent values first."""
+    """Tell how many have each value, by column; the most frequent values first."""
     names = Counter(name for comment in comments for name in comment.labels)
     found = {}
     for name in sorted(names):

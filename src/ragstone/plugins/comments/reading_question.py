@@ -10,7 +10,7 @@ from functools import cache
 from ragstone.language.words import STOPWORDS, word_lists
 from ragstone.plugins.comments.comments import CommentQuery, CustomerComment, Tone
 
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 """Characters of a question that may ask this; a longer one is about something else."""
 
 _SPACED = r"0-9A-Za-z\u00c0-\u02af\u0370-\u05ff"
@@ -68,9 +68,9 @@ _ABOUT = re.compile(r"\b(?:about|on|mention\w*|über|zu|zum|zur)\b|关于|提到
 
 
 def asks_of_comments(question: str) -> bool:
-    """Whether a question's words say that it is about what customers say."""
+    """Tell whether a question's words say that it is about what customers say."""
     text = _normal(question)
-    if len(text) > MOST_CHARACTERS or not _has(text, "asks", "count", "themes"):
+    if len(text) > MAX_CHARACTERS or not _has(text, "asks", "count", "themes"):
         return False
     if _has(text, "speaker") and _has(text, *_ASKED["speaker"]):
         return True
@@ -79,8 +79,8 @@ def asks_of_comments(question: str) -> bool:
 
 
 def read_query(question: str, comments: Sequence[CustomerComment]) -> CommentQuery:
-    """What is asked of these comments: values of their columns and days that it names, a tone, and
-    what is left of its words as the topic."""
+    """Return what is asked of these comments: values of their columns and days that it names, a
+    tone, and what is left of its words as the topic."""
     text = _normal(question)
     text, labels = _labels(text, comments)
     text, since, until = _days(text)
@@ -111,7 +111,7 @@ def _tone(text: str) -> Tone | None:
 
 
 def _topic(text: str) -> str:
-    """The words that are left when those are gone that only ask."""
+    """Return the words that are left when those are gone that only ask."""
     text = _pattern(*_ASKING).sub(" ", text)
     kept = [item for item in re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", text) if item not in STOPWORDS]
     return " ".join(kept)
@@ -131,7 +131,7 @@ def _labels(text: str, comments: Iterable[CustomerComment]) -> tuple[str, Mappin
 
 
 def _days(text: str) -> tuple[str, str, str]:
-    """The text without the days that it names, and the first and the last of these."""
+    """Return the text without the days that it names, and the first and the last of these."""
     spans: list[tuple[date, date, str]] = []
     for pattern in _DAYS:
         while match := re.search(pattern, text):
@@ -160,7 +160,7 @@ def _days(text: str) -> tuple[str, str, str]:
 
 
 def _span(said: Mapping[str, str]) -> tuple[date, date] | None:
-    """The first and the last day of a year, quarter, month or day; None for what is none."""
+    """Return the first and the last day of a year, quarter, month or day; None for what is none."""
     try:
         if "day" in said:
             day = date.fromisoformat(said["day"])
@@ -174,10 +174,7 @@ def _span(said: Mapping[str, str]) -> tuple[date, date] | None:
         return (
             (date(year, month, 1), _end(year, month))
             if month
-            else (
-                date(year, 1, 1),
-                date(year, 12, 31),
-            )
+            else (date(year, 1, 1), date(year, 12, 31))
         )
     except ValueError:
         return None

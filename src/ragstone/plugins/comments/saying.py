@@ -67,7 +67,7 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
 
 
 def sentence(found: CountedComments, language: str) -> str:
-    """The sentence that states what was counted."""
+    """Return the sentence that states what was counted."""
     texts = _TEXTS.get(language, _TEXTS["en"])
     query = found.query
     own = ToneCounts.count("", found.about if query.topic else found.among)
@@ -116,7 +116,7 @@ def _mostly(counts: ToneCounts, texts: Mapping[str, str]) -> str:
 
 
 def _which(query: CommentQuery, texts: Mapping[str, str]) -> str:
-    """The days and values that the comments are of, in brackets."""
+    """Return the days and values that the comments are of, in brackets."""
     parts = [
         texts["where"].format(name=_one_line(name), value=_one_line(value))
         for name, value in query.labels.items()
@@ -131,7 +131,7 @@ def _which(query: CommentQuery, texts: Mapping[str, str]) -> str:
 
 
 def _period(first: str, last: str, texts: Mapping[str, str]) -> str:
-    """A year, quarter or month by its name, else both days."""
+    """Return a year, quarter or month by its name, else both days."""
     since, until = date.fromisoformat(first), date.fromisoformat(last)
     whole = since.day == 1 and until.day == calendar.monthrange(until.year, until.month)[1]
     if whole and since.year == until.year:

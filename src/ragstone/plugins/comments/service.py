@@ -18,7 +18,7 @@ from ragstone.ports import Adapters
 SECONDS = 40.0
 """Seconds that a request waits for comments that are read the first time."""
 
-MOST_FEEDBACK = 2_000
+MAX_FEEDBACK = 2_000
 """The newest thumbs of which comments are read."""
 
 
@@ -44,7 +44,7 @@ class LocalComments:
     async def of_answers(self, tenant: str, wanted: CommentsWanted) -> CommentsView:
         check_everywhere()
         _check(wanted)
-        kept = await self._adapters.feedback.latest(tenant, MOST_FEEDBACK)
+        kept = await self._adapters.feedback.latest(tenant, MAX_FEEDBACK)
         reader = self._reader()
         read = await reader.of_texts([_comment(item) for item in kept if item.comment.strip()])
         return await _view(wanted, read, reader)
@@ -102,7 +102,7 @@ async def _view(
 
 
 def _comment(feedback: Feedback) -> CustomerComment:
-    """A thumb with its comment. It stands in no document."""
+    """Return a thumb with its comment. It stands in no document."""
     share = 1.0 if feedback.thumb == "up" else 0.0
     return CustomerComment(
         feedback.answer_id,

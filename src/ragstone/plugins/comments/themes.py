@@ -11,10 +11,10 @@ from ragstone.language.words import STOPWORDS, is_paired, stem
 from ragstone.plugins.comments.comments import CustomerComment
 from ragstone.ports import Vectors
 
-LEAST = 3
+MIN_COMMENTS = 3
 """Comments of a theme; fewer are named by no theme."""
 
-MOST_THEMES = 12
+MAX_THEMES = 12
 ROUNDS = 30
 NAMED_BY = 3
 """Words of a theme's name at most."""
@@ -33,14 +33,14 @@ class Theme:
 def find_themes(
     comments: Sequence[CustomerComment], vectors: Vectors, topic: str = ""
 ) -> list[Theme]:
-    """The themes of comments, the most frequent first; the same for the same comments in the same
-    order. The words of a `topic` that all speak of name none."""
-    if len(comments) < 2 * LEAST:
+    """Return the themes of comments, the most frequent first; the same for the same comments in the
+    same order. The words of a `topic` that all speak of name none."""
+    if len(comments) < 2 * MIN_COMMENTS:
         return []
     spread = vectors - vectors.mean(axis=0)
     lengths = np.linalg.norm(spread, axis=1, keepdims=True)
     spread = spread / np.maximum(lengths, 1e-9)
-    most = max(2, min(MOST_THEMES, round((len(comments) / 2) ** 0.5)))
+    most = max(2, min(MAX_THEMES, round((len(comments) / 2) ** 0.5)))
     groups, centres = _cluster(spread, most)
     known = _spell_words(topic)
     texts = [
@@ -51,7 +51,7 @@ def find_themes(
     found = []
     for number, centre in enumerate(centres):
         places = np.flatnonzero(groups == number)
-        if len(places) < LEAST:
+        if len(places) < MIN_COMMENTS:
             continue
         name = _name([texts[at] for at in places], everywhere, len(texts))
         nearest = places[np.argsort(-(spread[places] @ centre), kind="stable")]
@@ -61,8 +61,8 @@ def find_themes(
 
 
 def _cluster(rows: Vectors, most: int) -> tuple[NDArray[np.int64], Vectors]:
-    """The group of each row (n,), and the groups' centres, by spherical k-means from centres that
-    lie far from each other."""
+    """Return the group of each row (n,), and the groups' centres, by spherical k-means from centres
+    that lie far from each other."""
     chance = np.random.default_rng(SEED)
     centres = rows[[int(np.argmax(rows @ rows.mean(axis=0)))]]
     while len(centres) < most:
@@ -95,8 +95,8 @@ def _spell_words(text: str) -> dict[str, str]:
 
 
 def _name(own: Sequence[dict[str, str]], everywhere: Counter[str], total: int) -> str:
-    """The words that are frequent in these comments and rare in the others, in at least two of
-    them, weighed as in class-based TF-IDF."""
+    """Return the words that are frequent in these comments and rare in the others, in at least two
+    of them, weighed as in class-based TF-IDF."""
     counts = Counter(word for item in own for word in item)
     weights = {
         word: count * np.log(1 + total / everywhere[word])

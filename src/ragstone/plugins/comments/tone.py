@@ -30,7 +30,7 @@ class ToneWeights:
     shared: float
 
     def tones(self, vectors: Vectors) -> list[Tone]:
-        """The tone of each vector (n, dimensions)."""
+        """Return the tone of each vector (n, dimensions)."""
         scores = vectors @ self.weights + self.bias
         return [
             "negative" if score <= self.low else "positive" if score >= self.high else "neutral"

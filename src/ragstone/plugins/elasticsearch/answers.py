@@ -38,8 +38,8 @@ def search_request(
     words: edge.Bm25,
     options: ElasticsearchOptions | None,
 ) -> Query:
-    """The body that finds what `search` asks for under `condition`; without `options` vectors are
-    compared one by one."""
+    """Return the body that finds what `search` asks for under `condition`; without `options`
+    vectors are compared one by one."""
     limit = min(candidate_count(search, limit), MAX_HITS)
     body = {"size": limit, "_source": False, "track_total_hits": False}
     if search.late is not None:
@@ -78,7 +78,7 @@ def read_ranking(search: Search, answer: Any, exact: bool) -> RankedList:
 
 
 def hits(answer: Any) -> list[Any]:
-    """The hits of a search that is complete; none if its index is missing."""
+    """Return the hits of a search that is complete; none if its index is missing."""
     if "error" in answer:
         error = refusal(int(answer["status"]), answer)
         if isinstance(error, ElasticsearchRefusal) and error.kind == INDEX_MISSING:
@@ -90,23 +90,23 @@ def hits(answer: Any) -> list[Any]:
 
 
 def chunks(answer: Any) -> list[Chunk]:
-    """The chunks that a search found."""
+    """Return the chunks that a search found."""
     return [read_chunk(hit["_source"]) for hit in hits(answer)]
 
 
 def vectors(answer: Any) -> dict[str, Vectors]:
-    """The vectors that a search found, by chunk id."""
+    """Return the vectors that a search found, by chunk id."""
     return {str(hit["_id"]): np.array(hit["fields"][EMBEDDING], np.float32) for hit in hits(answer)}
 
 
 def tokens(answer: Any) -> dict[str, bytes]:
-    """The token vectors that a search found, by chunk id."""
+    """Return the token vectors that a search found, by chunk id."""
     found = ((str(hit["_id"]), hit["_source"]) for hit in hits(answer))
     return {item: base64.b64decode(source[TOKENS]) for item, source in found if TOKENS in source}
 
 
 def read_chunks(answer: Any) -> dict[str, Chunk]:
-    """The chunks that `_mget` found."""
+    """Return the chunks that `_mget` found."""
     found = {}
     for entry in answer["docs"]:
         if "error" in entry:
@@ -141,9 +141,9 @@ def read_count(answer: Any) -> int:
 
 
 def most_frequent(answer: Any) -> tuple[dict[str, int], bool, bool]:
-    """How many documents each of the most frequent values has, whether that is exact, and whether
-    there are no others. A shard tells its own most frequent ones, so of several shards the sums may
-    be too small; the answer says by how much."""
+    """Tell how many documents each of the most frequent values has, whether that is exact, and
+    whether there are no others. A shard tells its own most frequent ones, so of several shards the
+    sums may be too small; the answer says by how much."""
     hits(answer)
     values = answer["aggregations"]["values"]
     found = {str(bucket["key"]): int(bucket["doc_count"]) for bucket in values["buckets"]}
@@ -166,7 +166,7 @@ def check_refreshed(answer: Any) -> None:
 
 
 def version(answer: Any) -> tuple[int, int]:
-    """The version of the server."""
+    """Return the version of the server."""
     major, minor, *_ = str(answer["version"]["number"]).split(".")
     return int(major), int(minor)
 

@@ -106,7 +106,7 @@ class Server:
             ) from error
 
     async def exists(self, path: str) -> bool:
-        """Whether there is an index `path`."""
+        """Tell whether there is an index `path`."""
         return await self.ask("HEAD", path, b"", lambda answer: True, {"404": False})
 
     async def aclose(self) -> None:
@@ -136,7 +136,7 @@ def _address(url: str) -> httpx2.URL:
 
 
 def refusal(status: int, content: Any) -> ElasticsearchRefusal | StorageFull:
-    """The error for a status of 300 and more, and what came with it."""
+    """Return the error for a status of 300 and more, and what came with it."""
     error = content.get("error") if isinstance(content, dict) else None
     kind, reason = str(status), str(error or "")
     if isinstance(error, dict):
@@ -167,7 +167,7 @@ def _worth(error: Exception) -> float | None:
 
 
 def _reason(error: dict[str, Any]) -> str:
-    """The innermost reason, which is the one that says something."""
+    """Return the innermost reason, which is the one that says something."""
     cause = error.get("caused_by")
     return _reason(cause) if isinstance(cause, dict) else str(error.get("reason", ""))
 

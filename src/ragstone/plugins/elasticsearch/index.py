@@ -74,12 +74,7 @@ class ElasticsearchIndex:
     searches_late = True
 
     def __init__(
-        self,
-        url: str,
-        api_key: str,
-        timeout: float,
-        *,
-        options: ElasticsearchOptions = USUAL,
+        self, url: str, api_key: str, timeout: float, *, options: ElasticsearchOptions = USUAL
     ) -> None:
         self._server = Server(url, api_key, timeout, options.further_tries)
         self._options = options
@@ -319,7 +314,7 @@ class ElasticsearchIndex:
         return dict(ordered[:limit])
 
     async def _all_values(self, collection: Collection, query: Query, name: str) -> dict[str, int]:
-        """Every value and how many documents have it, page by page."""
+        """Return every value and how many documents have it, page by page."""
         page: dict[str, Any] = {"size": MAX_HITS, "sources": [{VALUE: {"terms": {"field": name}}}]}
         body = {"query": query, "size": 0, "aggs": {"values": {"composite": page}}}
         counts: dict[str, int] = {}
@@ -385,7 +380,7 @@ class ElasticsearchIndex:
         *,
         writes: bool = False,
     ) -> T:
-        """What `read` makes of the answer, `missing` if the collection has no index."""
+        """Return what `read` makes of the answer, `missing` if the collection has no index."""
         path, instead = f"{index_name(collection)}/{call}", {INDEX_MISSING: missing}
         return await self._server.ask("POST", path, encode_json(body), read, instead, writes=writes)
 

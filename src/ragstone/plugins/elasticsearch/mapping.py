@@ -58,9 +58,9 @@ def index_name(collection: Collection) -> str:
 
 
 def alias_name(collection: Collection) -> str:
-    """The name by which other programs find the index: the collection's, as it was called when the
-    index was made, with its tenant before it unless that is the default. Empty where these are no
-    names of an index as they stand: two tenants never share one."""
+    """Return the name by which other programs find the index: the collection's, as it was called
+    when the index was made, with its tenant before it unless that is the default. Empty where these
+    are no names of an index as they stand: two tenants never share one."""
     owner = [] if collection.tenant == DEFAULT_TENANT else [collection.tenant]
     names = [*owner, collection.name]
     legal = all(name == _readable(name) != "" for name in names)
@@ -72,8 +72,8 @@ def _readable(text: str) -> str:
 
 
 def mapping(collection: Collection, options: ElasticsearchOptions) -> dict[str, Any]:
-    """The index's mapping. Ragstone does not search the texts: other programs may, by their own
-    words."""
+    """Return the index's mapping. Ragstone does not search the texts: other programs may, by their
+    own words."""
     keywords = [*KEYWORDS, PAIRS, PORTAL_TYPE, "chunk_id"]
     properties: dict[str, Any] = {RENAMED.get(f, f): {"type": "keyword"} for f in keywords}
     for field in ("chunk_index", "page", "version"):
@@ -126,7 +126,7 @@ def document(
 
 
 def read_chunk(source: Mapping[str, Any]) -> Chunk:
-    """The inverse of `document`."""
+    """Return the inverse of `document`."""
     payload = {_HELD.get(field, field): value for field, value in source.items()}
     payload |= json.loads(payload.get(LONG, "{}"))
     payload["metadata"] = json.loads(payload["metadata"])
@@ -134,8 +134,8 @@ def read_chunk(source: Mapping[str, Any]) -> Chunk:
 
 
 def query_terms(text: str, words: edge.Bm25, limit: int) -> dict[str, str]:
-    """The different words and numbers of `text`, by the field that holds them; of a longer text
-    those it begins with are taken, at most `limit`."""
+    """Return the different words and numbers of `text`, by the field that holds them; of a longer
+    text those it begins with are taken, at most `limit`."""
     while True:
         found = {TERMS: words.embed_query(text).indices, NUMBERS: list(numbers(text))}
         count = sum(len(terms) for terms in found.values())
@@ -159,7 +159,7 @@ def bulk(operations: Iterable[tuple[Any, Any]], most: int, most_bytes: int) -> l
 
 
 def ndjson(lines: Sequence[Any]) -> bytes:
-    """Each of `lines` as one line of JSON."""
+    """Return each of `lines` as one line of JSON."""
     return b"".join(encode_json(line) + b"\n" for line in lines)
 
 

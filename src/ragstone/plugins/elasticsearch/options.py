@@ -7,11 +7,7 @@ from pydantic import Field
 from ragstone.index.options import ClusterOptions, Quantization
 from ragstone.settings.section import Seconds
 
-TYPES: dict[Quantization, str] = {
-    "none": "hnsw",
-    "int8": "int8_hnsw",
-    "binary": "bbq_hnsw",
-}
+TYPES: dict[Quantization, str] = {"none": "hnsw", "int8": "int8_hnsw", "binary": "bbq_hnsw"}
 """How vectors are indexed; the last keeps a bit of each number."""
 
 OVERSAMPLING: dict[Quantization, float] = {"int8": 2.0, "binary": 3.0}
@@ -54,12 +50,12 @@ class ElasticsearchOptions(ClusterOptions):
     )
 
     def new(self) -> dict[str, Any]:
-        """The settings of a new index."""
+        """Return the settings of a new index."""
         parts = {} if self.shards is None else {"number_of_shards": self.shards}
         return {**parts, **self.changeable_options()}
 
     def changeable_options(self) -> dict[str, Any]:
-        """Those of them that an index may be given later."""
+        """Return those of them that an index may be given later."""
         found: dict[str, Any] = {}
         if self.replicas is not None:
             found["number_of_replicas"] = self.replicas
@@ -69,7 +65,7 @@ class ElasticsearchOptions(ClusterOptions):
         return found
 
     def vector(self, dimensions: int) -> dict[str, Any]:
-        """The field of a vector."""
+        """Return the field of a vector."""
         links = self.hnsw_m or LINKS
         return {
             "type": "dense_vector",
@@ -84,7 +80,7 @@ class ElasticsearchOptions(ClusterOptions):
         }
 
     def knn(self, limit: int) -> dict[str, Any]:
-        """How a search for the nearest vectors looks."""
+        """Tell how a search for the nearest vectors looks."""
         found: dict[str, Any] = {
             "k": limit,
             "num_candidates": min(max(limit, self.hnsw_ef_search), MAX_HITS),

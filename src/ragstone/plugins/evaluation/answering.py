@@ -30,7 +30,7 @@ async def evaluate(
     off_corpus: Path | None = None,
     history: bool = False,
 ) -> dict[str, float | None]:
-    """The measures by name. With `off_corpus`, its questions are asked too, as unanswerable.
+    """Return the measures by name. With `off_corpus`, its questions are asked too, as unanswerable.
 
     `history` asks each question after what was said before it.
     """
@@ -86,7 +86,7 @@ async def _record(
 
 
 def _plain(text: str) -> Sequence[str]:
-    """The answer's sentences without markers."""
+    """Return the answer's sentences without markers."""
     bare = MARKER.sub("", text)
     return [bare[span.start : span.end] for span in sentences(bare)]
 

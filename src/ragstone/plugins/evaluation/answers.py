@@ -30,7 +30,7 @@ class AnswerRecord:
 
 
 def measure(records: Sequence[AnswerRecord], surely: float = 0.0) -> dict[str, float | None]:
-    """The measures by name; None where no question allows one.
+    """Return the measures by name; None where no question allows one.
 
     contains_1 and contains_2: the share of answerable questions of which an accepted answer lies
     in the first, in the first two sentences. f1: tokens of the first sentence against the best
@@ -89,7 +89,7 @@ def normalise_answer(text: str) -> str:
 
 
 def token_f1(said: str, wanted: str) -> float:
-    """How much two texts share of their words, as SQuAD counts them (0..1)."""
+    """Tell how much two texts share of their words, as SQuAD counts them (0..1)."""
     return _overlap(normalise_answer(said).split(), normalise_answer(wanted).split())
 
 

@@ -6,7 +6,7 @@ from ragstone.settings import ConversationSettings, Settings, StateSettings
 
 
 def apart(settings: Settings, directory: Path) -> Settings:
-    """The settings on a directory of its own, which shares its state with no server."""
+    """Return the settings on a directory of its own, which shares its state with no server."""
     alone = {"ragstone_data": directory, "state": StateSettings()}
     index = settings.index.model_copy(update={"from_url": ""})
     others = {"conversation": ConversationSettings(), "index": index}

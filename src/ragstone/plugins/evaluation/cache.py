@@ -26,7 +26,7 @@ class QuestionPair:
 
 
 def pairs(file: Path) -> list[QuestionPair]:
-    """The rows `a`, `b` and `same` of a file of JSON lines, plain or gzipped.
+    """Return the rows `a`, `b` and `same` of a file of JSON lines, plain or gzipped.
 
     Raises InputError.
     """
@@ -53,7 +53,7 @@ async def evaluate(
 
 
 async def decide_pairs(pairs: Sequence[QuestionPair], embedder: Embedder, mode: Mode) -> list[bool]:
-    """Whether the cache takes each pair for the same question."""
+    """Tell whether the cache takes each pair for the same question."""
     unrelated = embedder.cosines[0]
     hits: list[bool] = []
     for start in range(0, len(pairs), BATCH):
@@ -91,7 +91,7 @@ def _plain(text: str) -> str:
 
 
 def _language(pairs: Sequence[QuestionPair]) -> str:
-    """The language of most of the pairs: English or another one."""
+    """Return the language of most of the pairs: English or another one."""
     step = max(1, len(pairs) // 50)
     languages = [detect(pair.first) for pair in pairs[::step]]
     known = [language for language in languages if language]

@@ -23,7 +23,7 @@ class Reliability:
 
 
 def reliability(records: Sequence[AnswerRecord]) -> list[Reliability]:
-    """The answers by steps of confidence. A refusal is no answer."""
+    """Return the answers by steps of confidence. A refusal is no answer."""
     return reliability_steps(
         [(_sure(record), is_right(record)) for record in _keep_answered(records)]
     )
@@ -48,7 +48,7 @@ def reliability_steps(answers: Sequence[tuple[float, bool]]) -> list[Reliability
 
 
 def calibration_error(steps: Sequence[Reliability]) -> float | None:
-    """The mean gap between confidence and the share that is right, over the steps, by their
+    """Return the mean gap between confidence and the share that is right, over the steps, by their
     answers; None without any."""
     answers = sum(step.answers for step in steps)
     gaps = sum(step.answers * abs(step.confidence - step.right) for step in steps)
@@ -56,7 +56,7 @@ def calibration_error(steps: Sequence[Reliability]) -> float | None:
 
 
 def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
-    """The measures by name; None where no question allows one.
+    """Return the measures by name; None where no question allows one.
 
     calibration_error: `calibration_error` the steps of `reliability`. high: the share of answers
     of high
@@ -81,7 +81,7 @@ def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
 
 
 def format_steps(rows: Sequence[Reliability]) -> list[str]:
-    """The steps as lines, with a bar that is as long as the share that is right."""
+    """Return the steps as lines, with a bar that is as long as the share that is right."""
     head = f"{'confidence':<12}{'answers':>8}{'mean':>7}{'right':>7}"
     return [head] + [
         f"{row.low:.1f} to {row.high:.1f}  {row.answers:>8}{row.confidence:>7.2f}{row.right:>7.2f}"

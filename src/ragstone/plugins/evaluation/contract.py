@@ -46,11 +46,7 @@ class EvaluationService(Protocol):
 
     @require_role("editor")
     async def put_set(
-        self,
-        principal: Principal,
-        collection: Name,
-        name: Name,
-        questions: Questions,
+        self, principal: Principal, collection: Name, name: Name, questions: Questions
     ) -> QuestionSet:
         """Keep a set, instead of the one of this name about the collection. Raises InputError for
         questions that are empty, too long or too many, and UnknownCollection."""

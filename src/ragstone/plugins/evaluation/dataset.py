@@ -36,13 +36,13 @@ class Question:
 
 
 def corpus(directory: Path) -> list[CorpusPassage]:
-    """Every document of the set."""
+    """Return every document of the set."""
     rows = read_rows(dataset_file(directory, "corpus"))
     return [CorpusPassage(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
 
 
 def dataset_file(directory: Path, name: str) -> Path:
-    """Where a set has these rows: in a plain file if there is one, else packed with gzip."""
+    """Return where a set has these rows: in a plain file if there is one, else packed with gzip."""
     plain = directory / f"{name}.jsonl"
     return plain if plain.exists() else plain.with_suffix(".jsonl.gz")
 
@@ -55,7 +55,7 @@ def spread(rows: Sequence[T], limit: int | None) -> Sequence[T]:
 
 
 def questions(directory: Path, split: str, limit: int | None = None) -> list[Question]:
-    """The questions of a split, in order, at most `limit` of them evenly spread."""
+    """Return the questions of a split, in order, at most `limit` of them evenly spread."""
     rows = list(read_rows(dataset_file(directory / split, "queries")))
     return [_question(row) for row in spread(rows, limit)]
 
@@ -85,7 +85,7 @@ def _message(row: dict[str, Any]) -> Message:
 
 
 def read_rows(file: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file of JSON lines, plain or packed with gzip; raises InputError."""
+    """Yield the rows of a file of JSON lines, plain or packed with gzip; raises InputError."""
     if not file.exists():
         raise InputError(f"There is no {file}. Give the directory of an evaluation set.")
     try:

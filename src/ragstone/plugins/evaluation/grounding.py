@@ -45,13 +45,13 @@ class GroundingRow:
 
 
 async def evaluate(file: Path, limit: int | None = None) -> dict[str, float | None]:
-    """The measures by name. `auroc` takes supported ones for right; `balanced_accuracy` and `f1`
-    (of supported) are those of the threshold that ships."""
+    """Return the measures by name. `auroc` takes supported ones for right; `balanced_accuracy` and
+    `f1` (of supported) are those of the threshold that ships."""
     return await measure_grounding(spread(rows(file), limit))
 
 
 async def measure_grounding(given: Sequence[GroundingRow]) -> dict[str, float | None]:
-    """The measures of these rows."""
+    """Return the measures of these rows."""
     scores, seconds = [], []
     async with open_reader(load()) as reader:
         local = checker(reader)
@@ -72,7 +72,7 @@ async def measure_grounding(given: Sequence[GroundingRow]) -> dict[str, float | 
 
 
 async def score(checker: Checker, row: GroundingRow) -> float:
-    """How well the source supports the response, 0..1."""
+    """Tell how well the source supports the response, 0..1."""
     claims = [
         Claim(sentence.text) for sentence in answer_sentences(row.response) if sentence.claims
     ]
@@ -81,7 +81,7 @@ async def score(checker: Checker, row: GroundingRow) -> float:
 
 
 def rows(file: Path) -> list[GroundingRow]:
-    """The rows of a file; raises InputError for one that lacks something."""
+    """Return the rows of a file; raises InputError for one that lacks something."""
     return [_row(row, number) for number, row in enumerate(read_rows(file), start=1)]
 
 
@@ -106,7 +106,7 @@ def _row(row: Any, number: int) -> GroundingRow:
 
 
 def _text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The first of these fields that has a text, or a list of texts."""
+    """Return the first of these fields that has a text, or a list of texts."""
     for name in names:
         value = row.get(name)
         if isinstance(value, str):
@@ -117,7 +117,7 @@ def _text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
 
 
 def label(row: Mapping[str, Any]) -> bool | None:
-    """Whether a row says that its response is supported; None if it does not say."""
+    """Tell whether a row says that its response is supported; None if it does not say."""
     for name in _INVERSE:
         said = _label_value(row.get(name))
         if said is not None:
@@ -132,7 +132,7 @@ def label(row: Mapping[str, Any]) -> bool | None:
 
 
 def _label_value(value: Any) -> bool | None:
-    """The truth value of a label: a word, a boolean, or a number (true from 0.5)."""
+    """Return the truth value of a label: a word, a boolean, or a number (true from 0.5)."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -144,7 +144,7 @@ def _label_value(value: Any) -> bool | None:
 
 
 def _names_verdict(value: str) -> bool:
-    """Whether a text names a verdict rather than yes or no."""
+    """Tell whether a text names a verdict rather than yes or no."""
     return _plain(value) not in {"true", "false", "yes", "no", "1", "0"}
 
 

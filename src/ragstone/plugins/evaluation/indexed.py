@@ -65,7 +65,7 @@ async def index_passages(
 def build_collection(
     entries: Sequence[CorpusPassage], adapters: Adapters, settings: IngestSettings
 ) -> Collection:
-    """A collection for the language of most of `entries`."""
+    """Return a collection for the language of most of `entries`."""
     step = max(1, len(entries) // 50)
     found = [detect(entry.text[:4000]) for entry in entries[::step]]
     known = [language for language in found if language] or ["en"]
@@ -85,7 +85,7 @@ def build_collection(
 def chunk_entry(
     entry: CorpusPassage, collection: Collection, settings: IngestSettings
 ) -> list[Chunk]:
-    """The chunks of one entry, its id as their document's."""
+    """Return the chunks of one entry, its id as their document's."""
     block = Block(entry.text, "paragraph")
     pieces = chunk([block], settings.chunk_size, settings.chunk_overlap)
     return [

@@ -47,7 +47,7 @@ Judging = Callable[[Sequence[str]], Awaitable[list[Judged]]]
 async def evaluate(
     file: Path, settings: Settings, questions: Path | None = None
 ) -> dict[str, float | None]:
-    """The measures by name, of rules and examples alone.
+    """Return the measures by name, of rules and examples alone.
 
     `smalltalk_recall` is the share of small talk in `file` that is recognised; `others_false` the
     share of its other rows, and `smalltalk_false` that of `questions`, taken for small talk
@@ -97,12 +97,12 @@ async def _ignore_event(event: Event) -> None:
 
 
 def share(judged: Sequence[Judged]) -> float | None:
-    """How many were taken for small talk, None of none."""
+    """Tell how many were taken for small talk, None of none."""
     return fmean(taken for taken, _ in judged) if judged else None
 
 
 def rows(file: Path) -> list[dict[str, str]]:
-    """Rows of a JSONL file, plain or gzipped, that have all the fields needed."""
+    """Return rows of a JSONL file, plain or gzipped, that have all the fields needed."""
     try:
         found = list(read_rows(file))
         needed = ("query",) if found and "query" in found[0] else ("text", "intent")

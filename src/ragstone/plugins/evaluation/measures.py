@@ -11,7 +11,7 @@ def hit(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
 
 
 def recall(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """The share of the relevant documents that is among the first `k`."""
+    """Return the share of the relevant documents that is among the first `k`."""
     return sum(text in relevant for text in ranking[:k]) / len(relevant)
 
 
@@ -31,14 +31,14 @@ def ndcg(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` (0..1) of `values` lie, by the nearest rank."""
+    """Return the value below which `share` (0..1) of `values` lie, by the nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
 
 
 def auroc(scores: Sequence[float], right: Sequence[bool]) -> float | None:
-    """The probability that a right one has a higher score than a wrong one; equal scores count
-    half. None where either kind is missing."""
+    """Return the probability that a right one has a higher score than a wrong one; equal scores
+    count half. None where either kind is missing."""
     order = sorted(zip(scores, right, strict=True), key=lambda item: item[0])
     positives = sum(bool(item) for _, item in order)
     negatives = len(order) - positives
@@ -54,7 +54,7 @@ def auroc(scores: Sequence[float], right: Sequence[bool]) -> float | None:
 
 
 def balanced_accuracy(said: Sequence[bool], right: Sequence[bool]) -> float | None:
-    """The mean of the shares of right and of wrong ones that were said to be that."""
+    """Return the mean of the shares of right and of wrong ones that were said to be that."""
     pairs = list(zip(said, right, strict=True))
     shares = [[s == r for s, r in pairs if r is kind] for kind in (True, False)]
     if not all(shares):

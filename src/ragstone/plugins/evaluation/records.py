@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragstone.core.answer import Finish, Label
-from ragstone.core.turn import (
-    Level,
-    Mode,
-    Preference,
-    SearchOptions,
-    StageTrace,
-    Strategy,
-)
+from ragstone.core.turn import Level, Mode, Preference, SearchOptions, StageTrace, Strategy
 
 MAX_QUESTIONS = 2_000
 """Questions in a set."""

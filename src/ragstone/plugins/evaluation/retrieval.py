@@ -27,7 +27,7 @@ async def evaluate(
     limit: int | None = None,
     history: bool = False,
 ) -> dict[str, float]:
-    """The measures by name, over the answerable questions of the split.
+    """Return the measures by name, over the answerable questions of the split.
 
     `history` asks each after what was said before it, where the set holds that.
     """
@@ -43,7 +43,7 @@ async def compare(
     limit: int | None = None,
     history: bool = False,
 ) -> list[dict[str, float]]:
-    """The measures of each strategy over the same index; None is the default."""
+    """Return the measures of each strategy over the same index; None is the default."""
     asked = dataset.questions(directory, split, limit)
     if not history:
         asked = [replace(question, history=()) for question in asked]
@@ -87,12 +87,12 @@ async def measure_retrieval(
 
 
 def documents(turn: Turn) -> list[str]:
-    """The documents of the hits, each once, best first."""
+    """Return the documents of the hits, each once, best first."""
     return list(dict.fromkeys(hit.chunk.document_id for hit in turn.hits))
 
 
 async def _rank_documents(engine: Engine, ask: Ask) -> list[str]:
-    """The documents found; none for a question that is refused, such as an empty one."""
+    """Return the documents found; none for a question that is refused, such as an empty one."""
     try:
         return documents(await engine.answer(ask))
     except InputError:

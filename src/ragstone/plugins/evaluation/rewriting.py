@@ -70,6 +70,6 @@ def exchanges(history: Sequence[Any], answered: bool) -> list[Exchange]:
 
 
 def subject(title: Any) -> str:
-    """The subject of a title: its first part, without text in brackets."""
+    """Return the subject of a title: its first part, without text in brackets."""
     first = title[0] if isinstance(title, list) and title else title
     return _IN_BRACKETS.sub("", first).strip() if isinstance(first, str) else ""

@@ -53,7 +53,7 @@ RUN, CREDENTIAL, REACH = "run", "credential", "reach"
 """Where a job's request names its run, the credential that it counts for, and the names of the
 collections that this one reaches."""
 
-MOST_IN_REPORT = 500
+MAX_IN_REPORT = 500
 """Wrong answers that a report shows with how they came about."""
 
 
@@ -85,11 +85,7 @@ class LocalEvaluation:
         return replace(found, collection=name)
 
     async def put_set(
-        self,
-        principal: Principal,
-        collection: str,
-        name: str,
-        questions: Sequence[SetQuestion],
+        self, principal: Principal, collection: str, name: str, questions: Sequence[SetQuestion]
     ) -> QuestionSet:
         check_known()
         kept = reading.check_questions(questions)
@@ -211,7 +207,7 @@ class LocalEvaluation:
         run = await self.run(principal, id)
         before = await self.run(principal, earlier) if earlier else None
         changed = await self.changes(principal, id, earlier) if earlier else []
-        wrong = await self._store.outcomes(id, wrong=True, limit=MOST_IN_REPORT)
+        wrong = await self._store.outcomes(id, wrong=True, limit=MAX_IN_REPORT)
         history = await self.runs(principal, run.set_id)
         return reporting.page(run, await self._readable(principal, wrong), before, changed, history)
 
@@ -222,7 +218,7 @@ class LocalEvaluation:
         await self._store.remove_run(principal, id)
 
     async def _known_run(self, principal: Principal, id: str) -> tuple[StoredRun, str]:
-        """A run, and the name of its collection."""
+        """Return a run, and the name of its collection."""
         check_known()
         stored = await self._store.run(principal, id)
         name = await self._reached_name(principal, stored.run.collection) if stored else None
@@ -245,7 +241,7 @@ class LocalEvaluation:
     async def _readable(
         self, principal: Principal, found: Sequence[tuple[Outcome, str]]
     ) -> list[Outcome]:
-        """The outcomes that were made of nothing that who asks may not read now."""
+        """Return the outcomes that were made of nothing that who asks may not read now."""
         origins = list({origin for _, origin in found})
         mine = await select_readable(
             origins, current_reader(), self._adapters.catalog, principal.tenant
@@ -275,7 +271,7 @@ def question_set_work(parts: WorkParts) -> Work:
 
 
 def ask_all(answers: Answering, store: SqlEvaluations, catalog: Catalog) -> Work:
-    """What a job of the kind does: ask what was not asked yet, then measure all of it."""
+    """Return what a job of the kind does: ask what was not asked yet, then measure all of it."""
 
     async def work(job: Job, report: Report) -> dict[str, Any]:
         reach = job.request[REACH]
@@ -313,8 +309,8 @@ def ask_all(answers: Answering, store: SqlEvaluations, catalog: Catalog) -> Work
 async def _ask_question(
     answers: Answering, ask: Ask, number: int, setting: int, question: SetQuestion
 ) -> tuple[Outcome, str]:
-    """What came of a question, and what it was answered from. Raises what may pass: the job is
-    tried again then."""
+    """Return what came of a question, and what it was answered from. Raises what may pass: the job
+    is tried again then."""
     turn = Turn(ask)
     try:
         async with aclosing(answers.events(ask)) as events:
@@ -355,7 +351,7 @@ def _ask(
 
 
 def _name_settings(settings: Sequence[AskSetting]) -> tuple[AskSetting, ...]:
-    """The settings with the names by which they are told apart; raises InputError."""
+    """Return the settings with the names by which they are told apart; raises InputError."""
     if len(settings) > MAX_SETTINGS:
         raise InputError(f"A run compares at most {MAX_SETTINGS} settings; leave some out.")
     chosen = tuple(
@@ -370,7 +366,7 @@ def _name_settings(settings: Sequence[AskSetting]) -> tuple[AskSetting, ...]:
 
 
 def describe_setting(setting: AskSetting) -> str:
-    """A setting in words: what it asks for otherwise than is planned."""
+    """Return a setting in words: what it asks for otherwise than is planned."""
     given = {
         "prefer": setting.prefer,
         "mode": setting.mode,
@@ -386,6 +382,6 @@ def describe_setting(setting: AskSetting) -> str:
 
 
 def _set_id(principal: Principal, collection: str, name: str) -> str:
-    """The same for the same name about the same collection: another one takes its place."""
+    """Return the same for the same name about the same collection: another one takes its place."""
     text = json.dumps([principal.tenant, principal.user, collection, name])
     return hashlib.sha256(text.encode()).hexdigest()[:32]

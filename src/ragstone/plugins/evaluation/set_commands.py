@@ -26,8 +26,7 @@ LARGEST = 20_000_000
 def run_(
     context: Context,
     file: Annotated[
-        Path,
-        typer.Argument(help="JSON lines, a JSON list, CSV, or a question in each line."),
+        Path, typer.Argument(help="JSON lines, a JSON list, CSV, or a question in each line.")
     ],
     collection: opt.Collection = "default",
     setting: Annotated[
@@ -103,7 +102,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _setting(text: str) -> "AskSetting":
-    """A setting as it is typed; raises InputError."""
+    """Return a setting as it is typed; raises InputError."""
     import json
     from dataclasses import fields
 

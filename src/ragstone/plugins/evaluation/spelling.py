@@ -14,9 +14,8 @@ from ragstone.language.dictionary import english
 from ragstone.language.unicode import find_plain_words
 from ragstone.plugins.evaluation import dataset
 from ragstone.understand.misspelling import one_edit
-from ragstone.understand.question_words import unknown_words
+from ragstone.understand.question_words import inflections, unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, correct
-from ragstone.understand.word_forms import inflections
 
 CARRIERS = (
     "What does the document say about {} in this context?",
@@ -80,7 +79,7 @@ def _correction_measures(words: Sequence[Pair]) -> dict[str, float]:
 
 
 def _alteration_counts(queries: Path) -> dict[str, int]:
-    """How many of the questions are clean, and how many are changed in either case."""
+    """Tell how many of the questions are clean, and how many are changed in either case."""
     split = queries.parent
     questions = dataset.questions(split.parent, split.name, QUESTIONS)
     corpus = _words(split.parent)
@@ -99,7 +98,7 @@ def _alteration_counts(queries: Path) -> dict[str, int]:
 
 
 def _words(directory: Path) -> frozenset[str] | None:
-    """Every word of the set's documents, None if it has none."""
+    """Return every word of the set's documents, None if it has none."""
     if not dataset.dataset_file(directory, "corpus").exists():
         return None
     entries = dataset.corpus(directory)
@@ -109,12 +108,12 @@ def _words(directory: Path) -> frozenset[str] | None:
 
 
 def _correct_alone(question: str) -> Corrected:
-    """The question corrected with the dictionary alone."""
+    """Return the question corrected with the dictionary alone."""
     return correct(question, unknown_words(question, english()), english())
 
 
 def _correct_with_corpus(question: str, corpus: frozenset[str]) -> Corrected:
-    """The question corrected with a corpus of these words."""
+    """Return the question corrected with a corpus of these words."""
     unknown = unknown_words(question, english())
     near = {item.word: sorted(corpus & one_edit(item.word)) for item in unknown}
     forms = {item.word for item in unknown if corpus & inflections(item.word)}

@@ -53,7 +53,7 @@ class SqlEvaluations:
             return [QuestionSet(**row) for row in (await connection.execute(mine)).mappings()]
 
     async def question_set(self, whose: Principal, id: str) -> QuestionSet | None:
-        """A set with its questions."""
+        """Return a set with its questions."""
         one = select(question_sets).where(_own(question_sets, whose), question_sets.c.id == id)
         async with self._database.read_view() as connection:
             row = (await connection.execute(one)).mappings().first()
@@ -70,7 +70,7 @@ class SqlEvaluations:
         await self._database.write(lambda connection: put(connection, question_sets, row))
 
     async def remove_set(self, whose: Principal, id: str) -> bool:
-        """Whether there was one; its runs stay."""
+        """Tell whether there was one; its runs stay."""
         mine = delete(question_sets).where(_own(question_sets, whose), question_sets.c.id == id)
 
         async def work(connection: AsyncConnection) -> bool:
@@ -97,7 +97,7 @@ class SqlEvaluations:
         await self._database.write(lambda connection: put(connection, evaluation_runs, row))
 
     async def run(self, whose: Principal, id: str) -> StoredRun | None:
-        """A run, with the number of its outcomes as `asked`."""
+        """Return a run, with the number of its outcomes as `asked`."""
         one = select(evaluation_runs, _count_outcomes()).where(
             _own(evaluation_runs, whose), evaluation_runs.c.id == id
         )
@@ -112,7 +112,7 @@ class SqlEvaluations:
         return StoredRun(_run(row, len(questions)), listed)
 
     async def runs(self, whose: Principal, set_id: str, limit: int) -> list[EvaluationRun]:
-        """The newest first; of one set if `set_id` is not empty."""
+        """Return the newest first; of one set if `set_id` is not empty."""
         table = evaluation_runs
         size = func.json_array_length(table.c.questions).label("size")
         columns = [column for column in table.c if column is not table.c.questions]
@@ -202,7 +202,7 @@ def open_store(parts: AdapterParts) -> SqlEvaluations:
 
 
 def own_store(adapters: Adapters) -> SqlEvaluations:
-    """The store that `open_store` has made."""
+    """Return the store that `open_store` has made."""
     store: SqlEvaluations = adapters.added["evaluation"]
     return store
 
@@ -213,7 +213,7 @@ def _own(table: Any, whose: Principal) -> ColumnElement[bool]:
 
 
 def _count_outcomes() -> Any:
-    """How many outcomes a run has."""
+    """Tell how many outcomes a run has."""
     own = evaluation_outcomes.c.run == evaluation_runs.c.id
     return select(func.count()).where(own).scalar_subquery().label("asked")
 

@@ -18,7 +18,7 @@ from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, SpellingSettings
 
-LEAST = 5
+MIN_LETTERS = 5
 """Letters of a word that is misspelt."""
 
 MEASURE = "recall@5"
@@ -62,7 +62,7 @@ async def evaluate(
 
 
 def misspelt(question: str) -> str:
-    """The question with one letter of one word wrong: always the same one."""
+    """Return the question with one letter of one word wrong: always the same one."""
     random = Random(question)  # noqa: S311 - nothing secret
     words = question.split(" ")
     long = [place for place, word in enumerate(words) if _can_misspell(word)]
@@ -78,7 +78,7 @@ def misspelt(question: str) -> str:
 def _can_misspell(word: str) -> bool:
     letters = word.rstrip(".,;:?!")
     plain = letters.isascii() and letters.isalpha() and letters[1:].islower()
-    return plain and len(letters) >= LEAST and letters.lower() not in STOPWORDS
+    return plain and len(letters) >= MIN_LETTERS and letters.lower() not in STOPWORDS
 
 
 def _misspell(word: str, random: Random) -> str:

@@ -120,14 +120,14 @@ _DEPTH = 20
 
 
 def parse_asciidoc(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The blocks of a file by itself."""
+    """Return the blocks of a file by itself."""
     return parse_asciidoc_file(path, ending, max_bytes, None)
 
 
 def parse_asciidoc_file(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None
 ) -> Parsed:
-    """The blocks of a file. Its title is the document's, else its first heading."""
+    """Return the blocks of a file. Its title is the document's, else its first heading."""
     included = expand_includes(decode_file(path).replace("\x00", ""), path, around)
     lines = included.text.expandtabs(8).split("\n")
     reader = _Reader()
@@ -222,7 +222,7 @@ class _Reader:
         return bool(match)
 
     def _heading(self, lines: Sequence[str], at: int, marks: _Marks) -> tuple[Block, int] | None:
-        """A heading and how many lines it takes."""
+        """Return a heading and how many lines it takes."""
         line = lines[at]
         if match := _TITLE.fullmatch(line):
             text = self.plain(match[2].rstrip(" =#") if match[2].endswith(match[1]) else match[2])
@@ -235,7 +235,7 @@ class _Reader:
         return None
 
     def _author_lines(self, lines: Sequence[str], at: int, heading: Block) -> int:
-        """How many lines below the document's title name the author and the version."""
+        """Tell how many lines below the document's title name the author and the version."""
         if heading.level != 1 or "author" in self.attributes:
             return 0
         count = 0
@@ -327,7 +327,7 @@ class _Reader:
             yield from self.blocks(lines, inside)
 
     def _list(self, lines: Sequence[str], within: _Within) -> Iterator[Block]:
-        """The items of a list; each with the blocks that a `+` joins to it."""
+        """Yield the items of a list; each with the blocks that a `+` joins to it."""
         keys: list[str] = []
         numbers: list[int] = []
         for item in _items(lines):
@@ -377,12 +377,12 @@ class _Reader:
         yield from table_blocks(shown, header, caption)
 
     def inline(self, text: str) -> str:
-        """The text that a reader sees, with code between backticks; literals keep their
+        """Return the text that a reader sees, with code between backticks; literals keep their
         characters."""
         return restore_spans(self._read(text))
 
     def plain(self, text: str) -> str:
-        """The same for a heading."""
+        """Return the same for a heading."""
         return strip_marks(self._read(text))
 
     def _read(self, text: str) -> str:
@@ -445,13 +445,13 @@ def _is_item(line: str) -> bool:
 
 
 def _label(key: str, number: int) -> str:
-    """The number of an item that only dots mark; each depth counts in another way."""
+    """Return the number of an item that only dots mark; each depth counts in another way."""
     style = "1aiAI"[(len(key) - 1) % 5] if key.startswith(".") else "1"
     return f"{format_number(number, style)}."
 
 
 def _items(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines of each item."""
+    """Yield the lines of each item."""
     held: list[str] = []
     at = 0
     while at < len(lines):
@@ -471,7 +471,7 @@ def _items(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _split_item(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The text of an item, and the blocks that follow in it."""
+    """Return the text of an item, and the blocks that follow in it."""
     for at, line in enumerate(lines):
         if at and (line == "+" or not line.strip() or _DELIMITER.fullmatch(line)):
             return [item.strip() for item in lines[:at]], _join_continuations(lines[at:])
@@ -479,7 +479,7 @@ def _split_item(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _join_continuations(lines: Sequence[str]) -> list[str]:
-    """The blocks that a `+` joins, with empty lines for it, but not in code."""
+    """Return the blocks that a `+` joins, with empty lines for it, but not in code."""
     found: list[str] = []
     at = 0
     while at < len(lines):
@@ -491,7 +491,7 @@ def _join_continuations(lines: Sequence[str]) -> list[str]:
 
 
 def _outdent(lines: Sequence[str]) -> list[str]:
-    """The text of a term, which is often indented, but no code."""
+    """Return the text of a term, which is often indented, but no code."""
     cut = next(
         (at for at, line in enumerate(lines) if _DELIMITER.fullmatch(line.strip())), len(lines)
     )
@@ -499,7 +499,7 @@ def _outdent(lines: Sequence[str]) -> list[str]:
 
 
 def _list_end(lines: Sequence[str], at: int) -> int:
-    """The line after a list: an empty one before something that does not belong to it."""
+    """Return the line after a list: an empty one before something that does not belong to it."""
     joined = False
     while at < len(lines):
         line = lines[at]
@@ -538,7 +538,7 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
 
 
 def _find_closing(lines: Sequence[str], at: int, delimiter: str) -> int:
-    """The line that closes a block, the end of all lines where none does."""
+    """Return the line that closes a block, the end of all lines where none does."""
     mark = "```" if delimiter.startswith("`") else delimiter
     return next((item for item in range(at + 1, len(lines)) if lines[item] == mark), len(lines))
 

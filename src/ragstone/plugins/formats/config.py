@@ -42,7 +42,7 @@ for _kind in ("bool", "int", "float", "timestamp", "value"):
 
 
 def parse_yaml(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The documents of a YAML file. Raises UnreadableDocument, TooLarge or ArchiveBomb."""
+    """Return the documents of a YAML file. Raises UnreadableDocument, TooLarge or ArchiveBomb."""
     text = _read(path)
     try:
         _check_depth(path, text)
@@ -55,7 +55,7 @@ def parse_yaml(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def parse_toml(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The tables of a TOML file. Raises UnreadableDocument or TooLarge."""
+    """Return the tables of a TOML file. Raises UnreadableDocument or TooLarge."""
     text = _read(path)
     try:
         values = tomllib.loads(text.replace("\r\n", "\n"))
@@ -65,7 +65,7 @@ def parse_toml(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def parse_ini(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The sections of an INI file. Raises UnreadableDocument or TooLarge."""
+    """Return the sections of an INI file. Raises UnreadableDocument or TooLarge."""
     text = _read(path)
     reader = configparser.RawConfigParser(strict=False, allow_no_value=True, delimiters=("=", ":"))
     reader.optionxform = str  # type: ignore[assignment,method-assign]

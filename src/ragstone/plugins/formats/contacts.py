@@ -88,7 +88,7 @@ def parse_calendar(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _record(found: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[str]]:
-    """The values of a component by the names of their columns."""
+    """Return the values of a component by the names of their columns."""
     record: dict[str, list[str]] = {}
     for name, value in found:
         if value:
@@ -97,7 +97,7 @@ def _record(found: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[str]]:
 
 
 def _table(path: Path, title: str, records: Sequence[Mapping[str, Sequence[str]]]) -> Parsed:
-    """A row for each record, with a column for each name that one of them has."""
+    """Return a row for each record, with a column for each name that one of them has."""
     places = {name: place for place, name in enumerate(_COLUMNS)}
     used = {name for record in records for name in record}
     names = sorted(used, key=lambda name: (places[name.partition(" (")[0]], name))
@@ -110,7 +110,7 @@ def _table(path: Path, title: str, records: Sequence[Mapping[str, Sequence[str]]
 
 
 def _contact(line: _Line) -> tuple[str, str]:
-    """The column and text of a property of a contact."""
+    """Return the column and text of a property of a contact."""
     name = _CONTACT.get(line.name)
     if name is None:
         return "", ""
@@ -124,7 +124,7 @@ def _contact(line: _Line) -> tuple[str, str]:
 
 
 def _appointment(line: _Line) -> tuple[str, str]:
-    """The column and text of a property of an event or task."""
+    """Return the column and text of a property of an event or task."""
     name = _CALENDAR.get(line.name, "")
     if line.name not in _CALENDAR:
         return name, ""
@@ -161,7 +161,7 @@ def _moment(line: _Line, value: str) -> str:
 
 
 def _rule(value: str) -> str:
-    """How often something repeats, in words."""
+    """Tell how often something repeats, in words."""
     parts = dict(part.split("=", 1) for part in value.upper().split(";") if "=" in part)
     unit, number = _EVERY.get(parts.get("FREQ", ""), ""), parts.get("INTERVAL", "1")
     if not unit:
@@ -197,7 +197,7 @@ def _components(lines: Iterable[_Line], kinds: Iterable[str]) -> Iterator[tuple[
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """The properties, unfolded."""
+    """Yield the properties, unfolded."""
     parts: list[str] = []
     for line in [*text.splitlines(), ""]:
         if parts and line[:1] in (" ", "\t"):

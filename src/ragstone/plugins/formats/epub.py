@@ -33,7 +33,7 @@ _FACTS = {
 
 
 def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The chapters of a book, one in memory at a time; its pages are not known.
+    """Return the chapters of a book, one in memory at a time; its pages are not known.
 
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
@@ -49,7 +49,7 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
         title,
         _blocks(path, chapters, max_bytes, pictures),
         metadata=flatten_values(facts) | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=pictures.notes,
         last_notes=pictures.last_notes,
     )
@@ -67,8 +67,8 @@ def _blocks(path: Path, chapters: list[str], max_bytes: int, pictures: Pictures)
 
 
 def _find_folder(path: Path, names: Sequence[str]) -> str:
-    """The folder that holds the book, "" or "name/": who packs an unpacked book again often packs
-    the folder that it is in."""
+    """Return the folder that holds the book, "" or "name/": who packs an unpacked book again often
+    packs the folder that it is in."""
     tops = {name.partition("/")[0] for name in names}
     folder = f"{tops.pop()}/" if len(tops) == 1 else ""
     folder = folder if f"{folder}{_CONTAINER}" in names else ""
@@ -106,7 +106,7 @@ def _xml(path: Path, data: bytes) -> Any:
 
 
 def _chapters(package: Any, folder: str, known: set[str]) -> list[str]:
-    """The names of the chapters in reading order, without the table of contents."""
+    """Return the names of the chapters in reading order, without the table of contents."""
     items = {item.get("id"): item for item in package.xpath("//*[local-name()='item']")}
     names = []
     for reference in package.xpath("//*[local-name()='itemref']"):

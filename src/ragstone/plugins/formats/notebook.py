@@ -17,7 +17,7 @@ OUTPUT_CHARS = 4_000
 
 
 def parse_notebook(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The blocks of a notebook. Its title is its first heading of the first level.
+    """Return the blocks of a notebook. Its title is its first heading of the first level.
 
     Raises UnreadableDocument.
     """
@@ -56,7 +56,7 @@ def _cell(cell: Mapping[str, Any], language: str) -> Iterator[Block]:
 
 
 def _output(output: Mapping[str, Any]) -> Iterator[Block]:
-    """A table that was shown, or what was printed; pictures and errors are left out."""
+    """Yield a table that was shown, or what was printed; pictures and errors are left out."""
     data = _map(output.get("data")) or output
     tables = [block for block in page_blocks(_text(data.get("text/html"))) if block.kind == "table"]
     if tables:
@@ -67,7 +67,7 @@ def _output(output: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _text(value: Any) -> str:
-    """A text, which may be a list of its lines."""
+    """Return a text, which may be a list of its lines."""
     if isinstance(value, list):
         return "".join(item for item in value if isinstance(item, str))
     return value if isinstance(value, str) else ""

@@ -125,7 +125,7 @@ def parse_odf(path: Path, ending: str, max_bytes: int) -> Parsed:
         blocks,
         count,
         metadata | pictures.metadata,
-        recognised=pictures.recognised,
+        recognised=pictures.recognition_count,
         notes=(*pictures.notes, *tell_embedded(path, _embedded_objects(body))),
         last_notes=pictures.last_notes,
     )
@@ -141,7 +141,7 @@ def _embedded_objects(body: Any) -> list[str]:
 
 
 def _properties(meta: Any | None) -> tuple[str, dict[str, Any]]:
-    """The title and the other properties as JSON values."""
+    """Return the title and the other properties as JSON values."""
     if meta is None:
         return "", {}
 
@@ -211,7 +211,7 @@ class _Reader:
             yield from add_running_heads(self._children(body, 0), headers, footers)
 
     def _read_running_texts(self, kind: str) -> list[str]:
-        """The texts of the headers or footers that pages show, first and left ones too."""
+        """Return the texts of the headers or footers that pages show, first and left ones too."""
         tags = [f"{{*}}{kind}{page}" for page in ("", "-first", "-left")]
         shown = [tag for page in self._masters for tag in page.iter(*tags)
                  if tag.get(f"{_STYLE}display") != "false"]  # fmt: skip
@@ -332,8 +332,8 @@ class _Reader:
         yield from self._pictures.blocks(name, next(filter(None, said), ""), self._page)
 
     def _from_cells(self) -> Iterator[Block]:
-        """The pictures and comments in the cells of a table that has been read, once it is in no
-        other one."""
+        """Yield the pictures and comments in the cells of a table that has been read, once it is in
+        no other one."""
         if not self._cells:
             held, self._held = self._held, []
             for item in held:
@@ -369,7 +369,7 @@ class _Reader:
             yield from self._comment(comment, depth)
 
     def _read_inline(self, paragraph: Any, depth: int) -> "_Inline":
-        """What is in a paragraph; of a struck-out one a mark and the spans that are not."""
+        """Return what is in a paragraph; of a struck-out one a mark and the spans that are not."""
         found = _Inline()
         self._inline(paragraph, found, depth)
         if self._struck.get(paragraph.get(f"{_TEXT}style-name", "")):
@@ -385,7 +385,7 @@ class _Reader:
         return found
 
     def _comment(self, comment: Any, depth: int) -> Iterator[Block]:
-        """What a reader noted; of a cell it is held until its table ends."""
+        """Yield what a reader noted; of a cell it is held until its table ends."""
         if text := " ".join(block.text for block in self._children(comment, depth + 1)):
             block = comment_block(text, comment.findtext(f"{_DC}creator") or "", page=self._page)
             if self._cells:
@@ -417,7 +417,7 @@ class _Reader:
             lead = ""
 
     def _count_list(self, element: Any) -> _List:
-        """The list that an element begins, or goes on with."""
+        """Return the list that an element begins, or goes on with."""
         style = element.get(f"{_TEXT}style-name", "")
         earlier = element.get(f"{_TEXT}continue-list", "")
         goes_on = element.get(f"{_TEXT}continue-numbering") == "true"
@@ -579,7 +579,7 @@ def _levels(style: Any) -> dict[int, _Level]:
 
 
 def _next_label(levels: dict[int, _Level], counted: _List, level: int) -> str:
-    """The number of the next item, counted on; a bullet; "" for none."""
+    """Return the number of the next item, counted on; a bullet; "" for none."""
     while len(counted.counts) < level:
         other = levels.get(len(counted.counts) + 1, _Level(None))
         own = len(counted.counts) + 1 == level
@@ -600,8 +600,8 @@ def _next_label(levels: dict[int, _Level], counted: _List, level: int) -> str:
 
 
 def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
-    """The rows of a table; cells that are covered by a merged one repeat its value. Some programs
-    leave them out. What is in cells that reach over columns is put into `merged`."""
+    """Yield the rows of a table; cells that are covered by a merged one repeat its value. Some
+    programs leave them out. What is in cells that reach over columns is put into `merged`."""
     spans: dict[int, tuple[int, str]] = {}
     left_out = next(table.iter(_COVERED), None) is None
     unmarked = _find_hidden_columns(table)
@@ -634,7 +634,7 @@ def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
 
 
 def _find_hidden_columns(table: Any) -> set[int]:
-    """The columns of a table that are hidden; they count from 1."""
+    """Return the columns of a table that are hidden; they count from 1."""
     hidden: set[int] = set()
     column = 1
     for item in table.iter(f"{_TABLE}table-column"):
@@ -655,7 +655,7 @@ def _reach(cell: Any, column: int, said: str, spans: dict[int, tuple[int, str]])
 
 
 def _own_rows(table: Any) -> Iterator[Any]:
-    """The rows of a table that are in no other one inside it."""
+    """Yield the rows of a table that are in no other one inside it."""
     for row in table.iter(f"{_TABLE}table-row"):
         if next(row.iterancestors(f"{_TABLE}table")) is table:
             yield row

@@ -96,7 +96,7 @@ class _OldFormat:
             return self.newer.picture(newer, self.ending, max_bytes, around, name)
 
     def _convert(self, path: Path, folder: Path) -> tuple[Path, list[str]]:
-        """The converted file, under the name of the old one, and what it lacks."""
+        """Return the converted file, under the name of the old one, and what it lacks."""
         made, given = folder / f"made{self.ending}", folder / f"given{path.suffix}"
         # The libraries look for a file by its name, which may be another's by now.
         shutil.copyfile(path, given)
@@ -130,8 +130,8 @@ def _until_read(blocks: Iterator[Block], opened: ExitStack) -> Iterator[Block]:
 
 
 def _is_encrypted(path: Path, error: Exception) -> bool:
-    """Whether a password is why a library refused a file; that of workbooks has no error for it,
-    and none knows packages of newer Office."""
+    """Tell whether a password is why a library refused a file; that of workbooks has no error for
+    it, and none knows packages of newer Office."""
     if type(error).__name__.startswith("Encrypted"):
         return True
     import olefile

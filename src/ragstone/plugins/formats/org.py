@@ -43,7 +43,7 @@ def parse_org(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _markdown_lines(lines: list[str], facts: dict[str, Any]) -> Iterator[str]:
-    """The lines as Markdown's; keywords go to `facts`."""
+    """Yield the lines as Markdown's; keywords go to `facts`."""
     verbatim, in_drawer, rows = "", False, 0
     for line in lines:
         if verbatim:

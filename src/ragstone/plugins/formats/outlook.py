@@ -107,7 +107,7 @@ class _Properties:
         return self._stream(f"__substg1.0_{tag}{_BINARY}")
 
     def storages(self, kind: str) -> list[tuple[str, ...]]:
-        """The storages in this one whose names begin so."""
+        """Return the storages in this one whose names begin so."""
         size = len(self._storage) + 1
         found = {tuple(place[:size]) for place in self._parts.listdir() if len(place) > size}
         return sorted(
@@ -118,7 +118,7 @@ class _Properties:
 def _make_message(
     path: Path, parts: Any, storage: Sequence[str], max_bytes: int, depth: int
 ) -> EmailMessage:
-    """The mail of a storage, with those that are attached to it."""
+    """Return the mail of a storage, with those that are attached to it."""
     given = _Properties(parts, storage)
     message = EmailMessage()
     for name, value in _make_headers(given, parts).items():
@@ -136,8 +136,8 @@ def _make_message(
 
 
 def _make_headers(given: _Properties, parts: Any) -> dict[str, str]:
-    """Those of the mail as it went over the wire, where they are kept, and those that Outlook
-    knows."""
+    """Return those of the mail as it went over the wire, where they are kept, and those that
+    Outlook knows."""
     wire = message_from_string(given.text(_HEADERS))
     kept = ("Message-ID", "In-Reply-To", "References", "Date", "From", "To", "Cc")
     headers = {name: str(wire.get(name) or "") for name in kept}
@@ -176,7 +176,7 @@ def _read_html(given: _Properties) -> str:
 
 
 def _read_rtf(path: Path, data: bytes, max_bytes: int) -> str:
-    """The text of a body in RTF, in which Outlook keeps HTML too."""
+    """Return the text of a body in RTF, in which Outlook keeps HTML too."""
     with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
         file = Path(folder) / path.name
         file.write_bytes(data)
@@ -225,7 +225,7 @@ _PRESET = (
 
 
 def unpack_rtf(packed: bytes, max_bytes: int) -> bytes:
-    """The RTF of a body; what is not packed as it should be ends it."""
+    """Return the RTF of a body; what is not packed as it should be ends it."""
     if len(packed) < 16:
         return b""
     _, size, kind, _ = struct.unpack_from("<4I", packed)

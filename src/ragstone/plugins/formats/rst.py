@@ -44,12 +44,12 @@ _UNDERLINE = re.compile(r"([^\w\s])\1+")
 
 
 def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The blocks of a file by itself."""
+    """Return the blocks of a file by itself."""
     return parse_rst_file(path, ending, max_bytes, None)
 
 
 def parse_rst_file(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
-    """The blocks of a file. Its title is that of its first section."""
+    """Return the blocks of a file. Its title is that of its first section."""
     included = expand_includes(decode_file(path).replace("\x00", ""), path, around)
     source = included.text
     try:
@@ -65,7 +65,7 @@ def parse_rst_file(path: Path, ending: str, max_bytes: int, around: Surroundings
 
 
 def rst_blocks(source: str) -> list[Block]:
-    """The blocks of a piece of reStructuredText in another document."""
+    """Return the blocks of a piece of reStructuredText in another document."""
     try:
         return list(_Reader(document_tree(source)).blocks())
     except Exception:
@@ -274,7 +274,7 @@ class _Reader:
         yield from table_blocks(rows, header, caption)
 
     def _rows(self, part: Any, width: int, within: _Within) -> list[list[str]]:
-        """The cells of a table's part; a merged one is in each place that it covers."""
+        """Return the cells of a table's part; a merged one is in each place that it covers."""
         rows: list[list[str | None]] = [[None] * width for _ in part.children]
         for at, row in enumerate(part.children):
             column = 0
@@ -312,7 +312,7 @@ class _Reader:
         yield from blocks
 
     def _read_leftover(self, node: Any, within: _Within) -> Iterator[Block]:
-        """The text of what docutils could not read, as a paragraph."""
+        """Yield the text of what docutils could not read, as a paragraph."""
         for literal in node.findall(nodes.literal_block):
             lines = literal.astext().split("\n")
             if len(lines) > 1 and _UNDERLINE.fullmatch(lines[-1].strip()):
@@ -327,8 +327,8 @@ class _Reader:
                 yield Block(text, within.kind, label=within.label)
 
     def _inline(self, node: Any) -> str:
-        """The text of a paragraph in one line, with code between backticks; literals keep their
-        characters."""
+        """Return the text of a paragraph in one line, with code between backticks; literals keep
+        their characters."""
         return restore_spans(self._join_text(node))
 
     def _join_text(self, node: Any) -> str:
@@ -395,7 +395,7 @@ def _terms(children: Sequence[Any]) -> dict[int, Any]:
 
 
 def _section_titles(document: Any) -> dict[str, str]:
-    """The titles of the sections that stand below a label."""
+    """Return the titles of the sections that stand below a label."""
     titles: dict[str, str] = {}
     for target in document.findall(nodes.target):
         following = (
@@ -409,7 +409,7 @@ def _section_titles(document: Any) -> dict[str, str]:
 
 
 def _opens_first_section(node: Any) -> bool:
-    """Whether fields stand right below the document's own title."""
+    """Tell whether fields stand right below the document's own title."""
     section = node.parent
     return (
         isinstance(section, nodes.section)
@@ -423,7 +423,7 @@ def _opens_first_section(node: Any) -> bool:
 
 
 def _readable(label: str) -> str:
-    """A label as words: "/guide/first-steps" is "first steps"."""
+    """Return a label as words: "/guide/first-steps" is "first steps"."""
     parts = label.lstrip("!~").removesuffix("/index").split("/")
     return re.sub(r"[-_]+", " ", parts[-1]).strip()
 

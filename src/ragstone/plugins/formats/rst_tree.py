@@ -90,7 +90,7 @@ _SIGNATURE = re.compile(r"[A-Z]|.*[.(]")
 
 
 def document_tree(source: str) -> nodes.document:
-    """The document as docutils reads it, before any transform."""
+    """Return the document as docutils reads it, before any transform."""
     inliner = states.Inliner()
     vars(inliner)["interpreted"] = _interpret_role
     parser = Parser(inliner=inliner)
@@ -124,7 +124,7 @@ _WRITTEN: Mapping[str, Callable[[str], str]] = {
 
 
 def _visible_node(text: str, raw: str, role: str) -> nodes.Node:
-    """The node of a text with a role; `raw` is the text with its backslashes."""
+    """Return the node of a text with a role; `raw` is the text with its backslashes."""
     _, _, name = role.rpartition(":")
     if name in VERBATIM_ROLES:
         return nodes.literal(raw, re.sub(r"\{([^{}]*)\}", r"\1", raw) if name == "samp" else raw)
@@ -173,7 +173,7 @@ class _Lenient(Directive):
         return self.arguments[0].strip() if self.arguments else ""
 
     def inside(self, content: StringList | None = None, titles: bool = False) -> list[nodes.Node]:
-        """The nodes of the directive's text."""
+        """Return the nodes of the directive's text."""
         holder = nodes.Element()
         holder.document = self.state.document
         text = self.content if content is None else content
@@ -293,7 +293,7 @@ class _Html(_Lenient):
 
 
 def _directive(name: str, argument: str) -> type[Directive]:
-    """What reads a directive, by its name."""
+    """Return what reads a directive, by its name."""
     name = name.lower()
     _, _, short = name.rpartition(":")
     if name in ("class", "cssclass") and not _SIGNATURE.match(argument):
@@ -357,7 +357,7 @@ class _OwnStates:
 
 
 def _own_explicit() -> Any:
-    """What follows two dots, with our directives."""
+    """Return what follows two dots, with our directives."""
     own = copy.copy(states.Body.explicit)
     own.constructs = [
         (_OwnStates.directive if method is states.Body.directive else method, pattern)

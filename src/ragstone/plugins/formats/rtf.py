@@ -360,7 +360,7 @@ class _Reader:
         return text
 
     def _take_text(self) -> str:
-        """The text since the last paragraph or cell, with its label."""
+        """Return the text since the last paragraph or cell, with its label."""
         document = self._document
         lines = (" ".join(line.split()) for line in "".join(document.parts).split("\n"))
         text = "\n".join(lines).strip()
@@ -396,7 +396,7 @@ class _Reader:
         return Block(text)
 
     def _level(self) -> int:
-        """The heading level of the paragraph, 0 for body text."""
+        """Return the heading level of the paragraph, 0 for body text."""
         if 0 <= self._state.outline < _BODY_TEXT:
             return self._state.outline + 1
         name = self._document.styles.get(self._state.style, "") if self._state.style >= 0 else ""

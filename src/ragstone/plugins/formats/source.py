@@ -73,7 +73,7 @@ def parse_source(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _python(text: str) -> list[Block] | None:
-    """The blocks of a Python file, None for one that does not parse."""
+    """Return the blocks of a Python file, None for one that does not parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -119,8 +119,8 @@ def _python_body(
 
 
 def _parts(lines: Sequence[str], language: _Language, depth: int) -> Iterator[Block]:
-    """The definitions of another language: what begins at the lowest indentation after an empty
-    line, with the comment above it."""
+    """Yield the definitions of another language: what begins at the lowest indentation after an
+    empty line, with the comment above it."""
     for part in _split_definitions(lines):
         comment, code = _split_comment(part, language)
         name = _find_defined_name(code)
@@ -138,7 +138,7 @@ def _parts(lines: Sequence[str], language: _Language, depth: int) -> Iterator[Bl
 
 
 def _split_definitions(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines, divided before those that begin something."""
+    """Yield the lines, divided before those that begin something."""
     filled = [line for line in lines if line.strip()]
     lowest = min((len(line) - len(line.lstrip()) for line in filled), default=0)
     held: list[str] = []
@@ -156,7 +156,7 @@ def _split_definitions(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _split_comment(lines: list[str], language: _Language) -> tuple[list[str], list[str]]:
-    """The comment that the lines begin with, and the code."""
+    """Return the comment that the lines begin with, and the code."""
     place, inside = 0, False
     while place < len(lines):
         line = lines[place].strip()
@@ -171,7 +171,7 @@ def _split_comment(lines: list[str], language: _Language) -> tuple[list[str], li
 
 
 def _comment(lines: Sequence[str], language: _Language) -> Iterator[Block]:
-    """A comment without its marks, as paragraphs."""
+    """Yield a comment without its marks, as paragraphs."""
     plain = []
     for line in lines:
         text = line.strip()
@@ -198,7 +198,7 @@ def _code(lines: Sequence[str], language: _Language) -> Iterator[Block]:
 
 
 def _find_defined_name(code: Sequence[str]) -> str:
-    """What the first lines define, "" if that cannot be told."""
+    """Return what the first lines define, "" if that cannot be told."""
     for line in code[:4]:
         if match := _DEFINED.match(line):
             kind = match["kind"].lower()

@@ -41,7 +41,7 @@ def parse_subtitles(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _paragraphs(cues: Iterator[_Cue]) -> Iterator[Block]:
-    """The cues, joined where a sentence goes on in the next one."""
+    """Yield the cues, joined where a sentence goes on in the next one."""
     begun: _Cue | None = None
     shown: list[str] = []
     for cue in cues:
@@ -78,7 +78,7 @@ def _paragraph(cue: _Cue) -> Block:
 
 
 def _cues(path: Path) -> Iterator[_Cue]:
-    """The cues of a file; what stands between them (numbers, notes, styles) is left out."""
+    """Yield the cues of a file; what stands between them (numbers, notes, styles) is left out."""
     with open_text(path) as file:
         cue: _Cue | None = None
         while line := file.readline(_MAX_LINE):

@@ -37,18 +37,14 @@ def parse_xml(path: Path, ending: str, max_bytes: int) -> Parsed:
         raise UnreadableDocument(f"{path.name} is not valid XML: it has no element.")
     blocks = (
         _text_blocks(root, 0, "")
-        if _is_text(root)
+        if any(_name(item) in _PARAGRAPHS or _is_mixed(item) for item in root.iter(etree.Element))
         else record_blocks(path, _value(root), max_bytes)
     )
     return Parsed("", blocks)
 
 
-def _is_text(root: Any) -> bool:
-    return any(_name(item) in _PARAGRAPHS or _is_mixed(item) for item in root.iter(etree.Element))
-
-
 def _is_mixed(element: Any) -> bool:
-    """Whether words and elements stand beside each other in it."""
+    """Tell whether words and elements stand beside each other in it."""
     own = (element.text, *(child.tail for child in element))
     return len(element) > 0 and any(text and text.strip() for text in own)
 
@@ -78,7 +74,7 @@ def _text_blocks(element: Any, level: int, marker: str) -> Iterator[Block]:
 
 
 def _value(element: Any, depth: int = 0) -> Any:
-    """The text of an element, or its attributes and elements by their names."""
+    """Return the text of an element, or its attributes and elements by their names."""
     children = list(element.iterchildren(etree.Element)) if depth < _MAX_DEPTH else []
     text = " ".join((element.text or "").split())
     if not children and not element.attrib:

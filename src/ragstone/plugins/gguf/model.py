@@ -63,7 +63,6 @@ class GgufModel:
             await stream.aclose()
 
     async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
-        """`ports.Conversing`."""
         async with aclosing((await self._load_model()).converse(ask, rules)) as stream:
             async for said in stream:
                 yield said
@@ -71,7 +70,6 @@ class GgufModel:
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
-        """`ports.Completer`."""
         return await (await self._load_model()).complete(rules, text, max_tokens, temperature)
 
     async def ready(self) -> str:

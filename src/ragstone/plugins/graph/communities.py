@@ -33,7 +33,7 @@ EVERYWHERE = 0.1
 
 FREQUENT = 40
 
-MOST_ENTITIES, MOST_PASSAGES = 20, 50
+MAX_ENTITIES, MAX_PASSAGES = 20, 50
 """Entities and passages of a theme that are kept, those that tell most of it."""
 
 IN_TITLE = 3
@@ -48,7 +48,7 @@ _APART = 10**9
 
 
 def can_be_made() -> bool:
-    """Whether the library that finds communities is installed (the extra `graph`)."""
+    """Tell whether the library that finds communities is installed (the extra `graph`)."""
     return importlib.util.find_spec("networkx") is not None
 
 
@@ -80,8 +80,8 @@ def _edges(
     spread: Mapping[str, int],
     joining: set[str],
 ) -> dict[tuple[str, str], float]:
-    """How much entities are joined: by each chunk that names both, less by one that names many,
-    and as much again by each relation."""
+    """Tell how much entities are joined: by each chunk that names both, less by one that names
+    many, and as much again by each relation."""
     edges: dict[tuple[str, str], float] = {}
     for place in sorted(chunks):
         named = sorted(joining.intersection(chunks[place]), key=lambda key: (spread[key], key))
@@ -98,7 +98,7 @@ def _edges(
 
 
 def _groups(edges: Mapping[tuple[str, str], float]) -> list[list[str]]:
-    """The communities of a graph of entities."""
+    """Return the communities of a graph of entities."""
     if not edges:
         return []
     import networkx  # 0.2 s, and only where there are themes.
@@ -135,14 +135,14 @@ def _theme(
         hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=12).hexdigest(),
         audience,
         ", ".join(names[key] for key in entities[:IN_TITLE]),
-        tuple(EntityCount(key, names[key], counts[key]) for key in entities[:MOST_ENTITIES]),
-        tuple(passages[:MOST_PASSAGES]),
+        tuple(EntityCount(key, names[key], counts[key]) for key in entities[:MAX_ENTITIES]),
+        tuple(passages[:MAX_PASSAGES]),
         tuple(sorted({revision for revision, _ in weights})),
     )
 
 
 def own_sentences(chunks: Sequence[Chunk]) -> str:
-    """The sentences of a theme's best passages that tell most of them."""
+    """Return the sentences of a theme's best passages that tell most of them."""
     # As if they were of one document, so that places in them differ.
     apart = [
         replace(

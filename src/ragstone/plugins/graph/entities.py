@@ -12,7 +12,7 @@ of a table's row, an address; or only the chat model took it for one."""
 
 
 def format_chunk_id(revision: str, chunk_index: int) -> str:
-    """The id of a chunk by its revision and its number in that."""
+    """Return the id of a chunk by its revision and its number in that."""
     document_id, _, version = revision.rpartition("@")
     return chunk_id(document_id, int(version), chunk_index)
 

@@ -39,10 +39,10 @@ from ragstone.store.sql.database import Database
 LONGEST_NAME = 6
 """Words of a name in a question, and, of scripts without spaces, half its characters."""
 
-MOST_NAMES = 400
+MAX_NAMES = 400
 """Runs of words of a question that are looked up."""
 
-MOST_ASKED = 16
+MAX_ASKED = 16
 """Entities that a question begins at."""
 
 OF_ASKED = 100
@@ -51,10 +51,10 @@ OF_ASKED = 100
 OF_OTHERS = 40
 """Chunks of an entity up to which it leads on: what most chunks name leads everywhere."""
 
-MOST_CHUNKS = 200
+MAX_CHUNKS = 200
 """Chunks of the first hop, and again as many of the second."""
 
-MOST_ENTITIES = 150
+MAX_ENTITIES = 150
 """Entities that the first hop leads on to."""
 
 FOUND = 10
@@ -63,10 +63,10 @@ FOUND = 10
 ALIKE = 0.86
 """Share of characters in common from which a name that nothing has is taken for one that is."""
 
-NEAR = 500
+MAX_SIMILAR_NAMES = 500
 """Names with the same first letters that are compared with it."""
 
-MOST_THEMES = 2_000
+MAX_THEMES = 2_000
 """Themes that a question is compared with, those of the most passages."""
 
 BEST_THEMES = 5
@@ -102,7 +102,7 @@ class LocalEntityGraph:
         asked: list[str] = []
         for query in queries:
             asked += await self.find_linked(collection, readers, query)
-        asked = list(dict.fromkeys(asked))[:MOST_ASKED]
+        asked = list(dict.fromkeys(asked))[:MAX_ASKED]
         begins = dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:FOUND])
         named = await self._find_mentions(collection, readers, asked, OF_ASKED)
         first = [item for some in named.values() for item in some]
@@ -129,9 +129,9 @@ class LocalEntityGraph:
         found: Mapping[str, float],
         limit: int,
     ) -> list[RelatedChunk]:
-        themes = await self.themes.readable(collection, readers, MOST_THEMES)
+        themes = await self.themes.readable(collection, readers, MAX_THEMES)
         best = await asyncio.to_thread(_best_themes, themes, queries, found)
-        ranked = _of_themes(best)[:MOST_CHUNKS]
+        ranked = _of_themes(best)[:MAX_CHUNKS]
         fetched = await self._index.fetch(collection, [item.chunk_id for item in ranked])
         inside = await asyncio.to_thread(_keep_matching, where, fetched.values())
         ids = {chunk.chunk_id for chunk in inside.values()}
@@ -140,30 +140,30 @@ class LocalEntityGraph:
     async def find_linked(
         self, collection: Collection, readers: Several[str], text: str
     ) -> Sequence[str]:
-        """The entities that a text names, by key."""
+        """Return the entities that a text names, by key."""
         runs = await asyncio.to_thread(_runs, text)
         keys = {run.key for run in runs}
-        known = await self.mentions.known(collection, readers, keys)
+        known = await self.mentions.filter_known(collection, readers, keys)
         held = [run for run in runs if run.key in known]
         whole = [item for item in held if not any(item.inside(other) for other in held)]
         asked = list(dict.fromkeys(item.key for item in whole))
         for name in await asyncio.to_thread(_proper, text):
             if not any(name in key or key in name for key in asked):
                 asked += await self._alike(collection, readers, name)
-        return list(dict.fromkeys(asked))[:MOST_ASKED]
+        return list(dict.fromkeys(asked))[:MAX_ASKED]
 
     async def _alike(self, collection: Collection, readers: Several[str], name: str) -> list[str]:
-        """The entity whose key is most like one that nothing has."""
-        near = await self.mentions.like(collection, readers, name[:2], NEAR)
+        """Return the entity whose key is most like one that nothing has."""
+        near = await self.mentions.like(collection, readers, name[:2], MAX_SIMILAR_NAMES)
         return await asyncio.to_thread(find_similar, name, near, 1, ALIKE)
 
     async def _find_mentions(
         self, collection: Collection, readers: Several[str], entities: Sequence[str], limit: int
     ) -> dict[str, list[EntityMention]]:
-        """The mentions of these entities, and of those that chunks say are the same."""
+        """Return the mentions of these entities, and of those that chunks say are the same."""
         found = await self.mentions.of_entities(collection, readers, entities, limit)
         same = {item.same for some in found.values() for item in some if item.same}
-        if more := sorted(same - found.keys())[:MOST_ASKED]:
+        if more := sorted(same - found.keys())[:MAX_ASKED]:
             found |= await self.mentions.of_entities(collection, readers, more, limit)
         return found
 
@@ -175,13 +175,13 @@ class LocalEntityGraph:
         begins: Mapping[str, float],
         known: Mapping[Place, Chunk] = {},
     ) -> dict[Place, Chunk]:
-        """The chunks of mentions, and those that were found, as far as they are inside `where`:
-        those first in which most is named."""
-        weights: dict[str, int] = dict.fromkeys(begins, len(begins) + MOST_ASKED)
+        """Return the chunks of mentions, and those that were found, as far as they are inside
+        `where`: those first in which most is named."""
+        weights: dict[str, int] = dict.fromkeys(begins, len(begins) + MAX_ASKED)
         for mention in mentions:
             if (mention.revision, mention.chunk_index) not in known:
                 weights[mention.chunk_id] = weights.get(mention.chunk_id, 0) + 1
-        ids = sorted(weights, key=lambda id: (-weights[id], id))[:MOST_CHUNKS]
+        ids = sorted(weights, key=lambda id: (-weights[id], id))[:MAX_CHUNKS]
         fetched = await self._index.fetch(collection, ids)
         return await asyncio.to_thread(_keep_matching, where, fetched.values())
 
@@ -199,7 +199,7 @@ def open_graph(parts: AdapterParts) -> LocalEntityGraph:
 
 
 def own_graph(adapters: Adapters) -> LocalEntityGraph:
-    """The graph that `open_graph` has made; raises TypeError for another one."""
+    """Return the graph that `open_graph` has made; raises TypeError for another one."""
     if not isinstance(adapters.graph, LocalEntityGraph):
         raise TypeError(f"Not an entity graph of this plugin: {adapters.graph!r}.")
     return adapters.graph
@@ -214,19 +214,19 @@ def _keep_matching(where: Filter, chunks: Iterable[Chunk]) -> dict[Place, Chunk]
 
 
 def _onward(inside: Sequence[EntityMention], named: Several[str]) -> list[str]:
-    """What the first hop's chunks name besides what was asked: what most of them name, and what
-    tells most, first."""
+    """Return what the first hop's chunks name besides what was asked: what most of them name, and
+    what tells most, first."""
     chunks: dict[str, int] = {}
     for mention in inside:
         if mention.entity not in named:
             chunks[mention.entity] = chunks.get(mention.entity, 0) + 1
-    return sorted(chunks, key=lambda key: (-chunks[key], -len(key), key))[:MOST_ENTITIES]
+    return sorted(chunks, key=lambda key: (-chunks[key], -len(key), key))[:MAX_ENTITIES]
 
 
 def _count_relations(
     inside: Sequence[EntityMention], said: Sequence[EntityRelation]
 ) -> list[EntityMention]:
-    """The mentions, each counted once more for every relation that its chunk tells of it."""
+    """Return the mentions, each counted once more for every relation that its chunk tells of it."""
     told: Counter[tuple[str, int, str]] = Counter()
     for relation in said:
         told.update(
@@ -242,8 +242,8 @@ def _count_relations(
 def _best_themes(
     themes: Sequence[EntityTheme], queries: Sequence[str], found: Mapping[str, float]
 ) -> list[tuple[EntityTheme, float]]:
-    """The themes nearest to a question with how near they are: by the words that they share with
-    it, rare ones before frequent ones, and by the passages that a search found of them."""
+    """Return the themes nearest to a question with how near they are: by the words that they share
+    with it, rare ones before frequent ones, and by the passages that a search found of them."""
     asked = frozenset(word for query in queries for word in content_word_set(query))
     said = [content_word_set(_theme_text(item)) for item in themes]
     held = Counter(word for words in said for word in words & asked)
@@ -302,15 +302,15 @@ class _Run:
         self.end = end
 
     def inside(self, other: "_Run") -> bool:
-        """Whether this is a part of another, longer one."""
+        """Tell whether this is a part of another, longer one."""
         longer = other.end - other.start > self.end - self.start
         return longer and other.start <= self.start and self.end <= other.end
 
 
 def _runs(text: str) -> list[_Run]:
-    """All that may be a name in a question, longer ones first."""
+    """Return all that may be a name in a question, longer ones first."""
     runs = sorted(_all_runs(text), key=lambda run: (run.start - run.end, run.start))
-    return runs[:MOST_NAMES]
+    return runs[:MAX_NAMES]
 
 
 def _all_runs(text: str) -> Iterator[_Run]:
@@ -349,5 +349,5 @@ def _keys(said: str) -> Iterator[str]:
 
 
 def _proper(text: str) -> list[str]:
-    """The keys of names in a question that are written with capitals."""
+    """Return the keys of names in a question that are written with capitals."""
     return [key for name in names(text) if len(key := entity_key(name.text)) > 4]

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from ragstone.language.unicode import strip_accents
 from ragstone.language.words import word_lists
 
-LONGEST = 80
+MAX_KEY_CHARS = 80
 """Characters of a key; a longer text is not a name."""
 
 _APART = re.compile(r"[^\w&+#.]+|_+|(?<!\w)\.|\.(?!\w)")
@@ -19,7 +19,7 @@ _UNACCENTED = 0x530
 
 @lru_cache(20_000)
 def entity_key(name: str) -> str:
-    """The key of a name, empty for what is none.
+    """Return the key of a name, empty for what is none.
 
     Case, accents, possessives, hyphens, titles before a person's name and the legal form behind a
     company's make no difference. An abbreviation in capitals keeps them: WHO is not who.
@@ -36,7 +36,7 @@ def entity_key(name: str) -> str:
     while len(words) > 1 and words[-1].replace(".", "") in _words("legal"):
         words = words[:-1]
     key = " ".join(words)
-    return key if len(key) <= LONGEST and any(letter.isalpha() for letter in key) else ""
+    return key if len(key) <= MAX_KEY_CHARS and any(letter.isalpha() for letter in key) else ""
 
 
 def normalise_for_names(text: str) -> str:
@@ -46,8 +46,8 @@ def normalise_for_names(text: str) -> str:
 
 
 def occurs_in_text(name: str, text: str) -> bool:
-    """Whether a name stands in a `normalise_for_names` text, in whole words where its script has
-    spaces; its last word may have an ending there."""
+    """Tell whether a name stands in a `normalise_for_names` text, in whole words where its script
+    has spaces; its last word may have an ending there."""
     wanted = normalise_for_names(name)
     if not wanted:
         return False

@@ -27,7 +27,7 @@ from ragstone.plugins.graph.entity_key import entity_key
 READING = "1"
 """The number of these rules: chunks that were read by others are read again."""
 
-MOST = 40
+MAX_CHUNK_ENTITIES = 40
 """Entities of one chunk."""
 
 LONGEST_TEXT = 20_000
@@ -91,16 +91,16 @@ class EntityRecognizer(Protocol):
         ...
 
     def names(self, text: str, language: str) -> Sequence[str] | None:
-        """The names in a text, as often as they stand there; None in a language that it does not
-        read."""
+        """Return the names in a text, as often as they stand there; None in a language that it does
+        not read."""
         ...
 
 
 def extract_mentions(
     chunk: Chunk, recognizer: EntityRecognizer | None = None
 ) -> list[EntityMention]:
-    """What a chunk names, each entity once, at most `MOST`. In its languages the `recognizer` says
-    what names are, instead of their capitals."""
+    """Return what a chunk names, each entity once, at most MAX_CHUNK_ENTITIES. In its languages the
+    `recognizer` says what names are, instead of their capitals."""
     if chunk.kind in UNREAD_KINDS:
         return []
     found = _Found(chunk)
@@ -136,10 +136,7 @@ class _Found:
         self._same: dict[str, str] = {}
 
     def add(
-        self,
-        kind: EntityKind,
-        named: Iterable[str],
-        fits: Callable[[str], bool] = lambda _: True,
+        self, kind: EntityKind, named: Iterable[str], fits: Callable[[str], bool] = lambda _: True
     ) -> None:
         """Take over names of a kind; those that `fits` refuses are left out."""
         for name in named:
@@ -158,8 +155,8 @@ class _Found:
             self._kinds[key] = kind
 
     def _find_full_name(self, key: str) -> str:
-        """The one entity of several words that a single word is the last or first of: Obama is
-        Barack Obama where the chunk or its title names him."""
+        """Return the one entity of several words that a single word is the last or first of: Obama
+        is Barack Obama where the chunk or its title names him."""
         if not key or " " in key or key in self._counts or key.isupper() or not key.isascii():
             return key
         longer = [
@@ -183,11 +180,11 @@ class _Found:
                     self._same[short], self._same[key] = key, short
 
     def mentions(self) -> list[EntityMention]:
-        """What was found, the surest first, cut to the most."""
+        """Return what was found, the surest first, cut to the most."""
         order = sorted(
             self._counts, key=lambda key: (_RANK[self._kinds[key]], -self._counts[key], key)
         )
-        kept = set(order[:MOST])
+        kept = set(order[:MAX_CHUNK_ENTITIES])
         return [
             EntityMention(
                 self._chunk.revision,
@@ -198,12 +195,12 @@ class _Found:
                 self._counts[key],
                 self._same.get(key, "") if self._same.get(key, "") in kept else "",
             )
-            for key in order[:MOST]
+            for key in order[:MAX_CHUNK_ENTITIES]
         ]
 
 
 def _titles(title: str) -> Iterator[str]:
-    """A title that may be a name by itself, and the names in it."""
+    """Yield a title that may be a name by itself, and the names in it."""
     if _is_title(title):
         yield title
     else:
@@ -211,20 +208,20 @@ def _titles(title: str) -> Iterator[str]:
 
 
 def _is_title(text: str) -> bool:
-    """Whether a text is short enough for a name, and says something."""
+    """Tell whether a text is short enough for a name, and says something."""
     parts = text.split()
     return 1 <= len(parts) <= LONGEST_TITLE and len(text) <= 60 and bool(_content(text))
 
 
 def _is_abbreviation(text: str) -> bool:
-    """Whether capitals are no numeral, no legal form, and no small word that is shouted."""
+    """Tell whether capitals are no numeral, no legal form, and no small word that is shouted."""
     word = text.casefold()
     small = word in function_words() and text not in _NO_SMALL_WORDS
     return not (small or re.fullmatch(r"[IVXLCM]+", text) or word in _load_list("legal"))
 
 
 def _is_empty(key: str) -> bool:
-    """Whether a key says nothing: a small word, or a day of the calendar."""
+    """Tell whether a key says nothing: a small word, or a day of the calendar."""
     return key in _load_list("dates") or key in function_words() or key in STOPWORDS or len(key) < 2
 
 
@@ -233,7 +230,7 @@ def _content(text: str) -> list[str]:
 
 
 def _names(text: str, language: str) -> Iterator[str]:
-    """Names by their capitals. Single words of a German text are mostly plain nouns."""
+    """Yield names by their capitals. Single words of a German text are mostly plain nouns."""
     found = [
         item.text
         for line in text.split("\n")
@@ -252,7 +249,7 @@ def _names(text: str, language: str) -> Iterator[str]:
 
 
 def _keys(chunk: Chunk, text: str) -> Iterator[str]:
-    """The first cells of the rows of the chunk's tables."""
+    """Yield the first cells of the rows of the chunk's tables."""
     tables = [block for block in chunk.blocks if block.kind == "table"]
     spans = [(table.start, table.end) for table in tables]
     for start, end in spans or ([(0, len(text))] if chunk.kind == "table" else []):
@@ -263,8 +260,8 @@ def _keys(chunk: Chunk, text: str) -> Iterator[str]:
 
 
 def _chinese(text: str) -> Iterator[str]:
-    """What stands between small words in texts of Chinese characters, and parts of that which a
-    chunk has several times, but for those that only stand in one longer part."""
+    """Yield what stands between small words in texts of Chinese characters, and parts of that which
+    a chunk has several times, but for those that only stand in one longer part."""
     least, most = CHINESE_RUN
     small = re.compile(f"[{''.join(_load_list('between'))}]")
     runs = [run for match in _CHINESE.finditer(text) for run in small.split(match.group())]
@@ -287,7 +284,7 @@ def _chinese(text: str) -> Iterator[str]:
 
 
 def _find_repeated(script: re.Pattern[str], text: str, least: int) -> Iterator[str]:
-    """The words of a script without capitals that a chunk has several times."""
+    """Yield the words of a script without capitals that a chunk has several times."""
     found = [_without_particle(match.group()) for match in script.finditer(text)]
     counts: dict[str, int] = {}
     for word in found:
@@ -296,7 +293,7 @@ def _find_repeated(script: re.Pattern[str], text: str, least: int) -> Iterator[s
 
 
 def _without_particle(word: str) -> str:
-    """A Korean word without what marks its part in the sentence."""
+    """Return a Korean word without what marks its part in the sentence."""
     for particle in word_lists("plugins.graph", "entities")["particles"]:
         if word.endswith(particle) and len(word) - len(particle) >= 2:
             return word[: -len(particle)]
@@ -304,7 +301,7 @@ def _without_particle(word: str) -> str:
 
 
 def _endings(text: str) -> Iterator[str]:
-    """The last words of a text, the most first."""
+    """Return the last words of a text, the most first."""
     parts = text.split()[-8:]
     return (" ".join(parts[start:]) for start in range(len(parts)))
 

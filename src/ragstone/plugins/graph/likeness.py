@@ -8,21 +8,21 @@ from ragstone.language.similar_names import similarity
 ALIKE = 0.93
 """Share of characters in common."""
 
-SHORTEST = 9
+MIN_CHARS = 9
 """Characters of names that are compared: in shorter ones a letter makes another name."""
 
-MOST_IN_BLOCK = 60
+MAX_IN_BLOCK = 60
 """Names with the same beginnings of their words that are compared with each other."""
 
 _DIGITS = re.compile(r"\d+")
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two keys are spellings of one name: as many words, which begin alike and have the
-    same numbers, and nearly the same letters. Names of two words that differ in more than one of
-    them are two names."""
+    """Tell whether two keys are spellings of one name: as many words, which begin alike and have
+    the same numbers, and nearly the same letters. Names of two words that differ in more than one
+    of them are two names."""
     here, there = one.split(), other.split()
-    if min(len(one), len(other)) < SHORTEST or len(here) != len(there):
+    if min(len(one), len(other)) < MIN_CHARS or len(here) != len(there):
         return False
     if _DIGITS.findall(one) != _DIGITS.findall(other) or one.isupper() or other.isupper():
         return False
@@ -34,13 +34,13 @@ def alike(one: str, other: str) -> bool:
 
 
 def alike_pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The pairs of keys that are spellings of one name, each once, in order."""
+    """Yield the pairs of keys that are spellings of one name, each once, in order."""
     blocks: dict[tuple[str, ...], list[str]] = {}
     for key in sorted(set(keys)):
-        if len(key) >= SHORTEST:
+        if len(key) >= MIN_CHARS:
             blocks.setdefault(tuple(word[:2] for word in key.split()), []).append(key)
     for block in blocks.values():
-        if len(block) > MOST_IN_BLOCK:
+        if len(block) > MAX_IN_BLOCK:
             continue
         for number, item in enumerate(block):
             yield from ((item, other) for other in block[number + 1 :] if alike(item, other))

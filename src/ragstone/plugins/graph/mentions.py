@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Select,
     Table,
@@ -30,6 +29,7 @@ from ragstone.store.sql.tables import (
     mentions_read,
     revisions,
 )
+from ragstone.store.sql.vocabulary import collection_conditions
 
 LAST = "\U0010ffff"
 """Behind every other character."""
@@ -48,11 +48,11 @@ class SqlMentions:
         self._database = database
 
     async def unread(self, collection: Collection, reading: str) -> list[str]:
-        """The revisions that answer and were not read in this way. `reading` names the rules by
-        which mentions are found: after a change of these all is read again."""
+        """Return the revisions that answer and were not read in this way. `reading` names the rules
+        by which mentions are found: after a change of these all is read again."""
         read = select(mentions_read.c.revision).where(mentions_read.c.reading == reading)
         missing = select(revisions.c.name).where(
-            *_collection_conditions(collection),
+            *collection_conditions(revisions, collection),
             revisions.c.state == "live",
             revisions.c.name.not_in(read),
         )
@@ -118,10 +118,10 @@ class SqlMentions:
 
         await self._database.keep(work)
 
-    async def known(
+    async def filter_known(
         self, collection: Collection, readers: Several[str], entities: Several[str]
     ) -> frozenset[str]:
-        """Those of these entities that are named."""
+        """Return those of these entities that are named."""
         found = await self.of_entities(collection, readers, entities, 1)
         return frozenset(found)
 
@@ -145,8 +145,8 @@ class SqlMentions:
     async def of_entities(
         self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
     ) -> dict[str, list[EntityMention]]:
-        """The mentions of each of these entities that has some, at most `limit` of each, always
-        the same ones."""
+        """Return the mentions of each of these entities that has some, at most `limit` of each,
+        always the same ones."""
 
         def read(connection: Connection) -> dict[str, list[EntityMention]]:
             stored = _find_stored(connection, collection, entities)
@@ -162,7 +162,7 @@ class SqlMentions:
     async def of_rare(
         self, collection: Collection, readers: Several[str], entities: Several[str], most: int
     ) -> dict[str, list[EntityMention]]:
-        """The mentions of those of these entities that at most so many chunks name."""
+        """Return the mentions of those of these entities that at most so many chunks name."""
 
         def read(connection: Connection) -> dict[str, list[EntityMention]]:
             stored = _find_stored(connection, collection, entities)
@@ -178,7 +178,7 @@ class SqlMentions:
     async def of_chunks(
         self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
     ) -> list[EntityMention]:
-        """What these chunks name, each given by its revision and its number in that."""
+        """Return what these chunks name, each given by its revision and its number in that."""
         wanted = set(chunks)
         numbers = sorted({number for _, number in wanted})
 
@@ -197,7 +197,7 @@ class SqlMentions:
     async def find_relations(
         self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
     ) -> list[EntityRelation]:
-        """The relations that these chunks tell of."""
+        """Return the relations that these chunks tell of."""
         wanted = set(chunks)
         numbers = sorted({number for _, number in wanted})
 
@@ -217,7 +217,7 @@ class SqlMentions:
     async def find_entity_relations(
         self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
     ) -> list[EntityRelation]:
-        """The relations of these entities, at most `limit`, always the same ones."""
+        """Return the relations of these entities, at most `limit`, always the same ones."""
         named = sorted(entities)
         columns = entity_relations.c
         either = or_(columns.entity.in_(named), columns.other.in_(named))
@@ -239,8 +239,8 @@ class SqlMentions:
     async def of_revisions(
         self, collection: Collection, revisions: Several[str]
     ) -> tuple[list[EntityMention], list[EntityRelation]]:
-        """All that these revisions name, whoever may read them: for what is made of documents
-        with the same readers."""
+        """Return all that these revisions name, whoever may read them: for what is made of
+        documents with the same readers."""
 
         def read(connection: Connection) -> tuple[list[EntityMention], list[EntityRelation]]:
             named: list[EntityMention] = []
@@ -267,7 +267,7 @@ class SqlMentions:
     async def most_named(
         self, collection: Collection, readers: Several[str], limit: int
     ) -> list[EntityCount]:
-        """The entities that most chunks name, those first; reads all mentions."""
+        """Return the entities that most chunks name, those first; reads all mentions."""
 
         def read(connection: Connection) -> list[EntityCount]:
             chunks = func.count()
@@ -285,7 +285,7 @@ class SqlMentions:
     async def count_waiting(
         self, collection: Collection, readers: Several[str], reading: str
     ) -> int:
-        """How many documents that answer were not read in this way."""
+        """Tell how many documents that answer were not read in this way."""
 
         def count(connection: Connection) -> int:
             read = select(mentions_read.c.revision).where(mentions_read.c.reading == reading)
@@ -293,7 +293,7 @@ class SqlMentions:
                 select(func.count())
                 .select_from(revisions.join(documents, revisions.c.document_id == documents.c.id))
                 .where(
-                    *_collection_conditions(collection),
+                    *collection_conditions(revisions, collection),
                     revisions.c.state == "live",
                     revisions.c.name.not_in(read),
                     readable_condition(connection, readers),
@@ -305,7 +305,7 @@ class SqlMentions:
 
     async def forget(self, collection: Collection) -> None:
         """Delete all that is kept of a collection."""
-        mine = select(revisions.c.name).where(*_collection_conditions(collection))
+        mine = select(revisions.c.name).where(*collection_conditions(revisions, collection))
         gone = delete(mentions_read).where(mentions_read.c.revision.in_(mine))
         any_read = select(mentions_read.c.number).where(mentions_read.c.revision.in_(mine)).limit(1)
 
@@ -329,17 +329,10 @@ def _mention(row: Any) -> EntityMention:
     return EntityMention(*row)
 
 
-def _collection_conditions(
-    collection: Collection,
-) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """The condition that a revision is of the collection."""
-    return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
-
-
 def _relations(
     connection: Connection, collection: Collection, readers: Several[str]
 ) -> Select[Any]:
-    """The relations of revisions that answer and that these may read."""
+    """Return the relations of revisions that answer and that these may read."""
     columns = (entity_relations.c[name] for name in _RELATION)
     wanted = select(mentions_read.c.revision, *columns)
     return _select_answering(connection, collection, readers, wanted, entity_relations)
@@ -352,14 +345,14 @@ def _select_answering(
     wanted: Select[Any],
     table: Table = entity_mentions,
 ) -> Select[Any]:
-    """What is selected of a table, of revisions that answer and that these may read."""
+    """Return what is selected of a table, of revisions that answer and that these may read."""
     read = table.join(mentions_read, table.c.source == mentions_read.c.number)
     live = read.join(
         revisions, and_(mentions_read.c.revision == revisions.c.name, revisions.c.state == "live")
     )
     return (
         wanted.select_from(live.join(documents, revisions.c.document_id == documents.c.id))
-        .where(table.c.collection == collection.id, *_collection_conditions(collection))
+        .where(table.c.collection == collection.id, *collection_conditions(revisions, collection))
         .where(readable_condition(connection, readers))
     )
 
@@ -367,7 +360,7 @@ def _select_answering(
 def _find_stored(
     connection: Connection, collection: Collection, entities: Several[str]
 ) -> list[str]:
-    """Those of these entities that anything of the collection names, whoever may read it."""
+    """Return those of these entities that anything of the collection names, whoever may read it."""
     found: list[str] = []
     for some in batches(sorted(entities)):
         wanted = select(entity_mentions.c.entity).distinct()
@@ -381,8 +374,8 @@ def _find_stored(
 def _of_all(
     connection: Connection, every: Select[Any], entities: Sequence[str], limit: int
 ) -> dict[str, list[EntityMention]] | None:
-    """The mentions of these entities in one statement; None if they are more than so many of each
-    could be, since then one is so frequent that not all of its rows should be read."""
+    """Return the mentions of these entities in one statement; None if they are more than so many of
+    each could be, since then one is so frequent that not all of its rows should be read."""
     most = limit * len(entities)
     found: dict[str, list[EntityMention]] = {}
     for some in batches(entities):
@@ -415,7 +408,7 @@ def _begin(connection: Connection, collection: Collection, names: Sequence[str])
     for some in batches(names):
         connection.execute(delete(mentions_read).where(mentions_read.c.revision.in_(some)))
         there = select(revisions.c.name).where(
-            *_collection_conditions(collection), revisions.c.name.in_(some)
+            *collection_conditions(revisions, collection), revisions.c.name.in_(some)
         )
         rows = [{"revision": name, "reading": ""} for name in connection.execute(there).scalars()]
         if rows:
@@ -423,7 +416,7 @@ def _begin(connection: Connection, collection: Collection, names: Sequence[str])
 
 
 def _numbers(connection: Connection, names: Sequence[str]) -> dict[str, int]:
-    """The numbers of begun revisions."""
+    """Return the numbers of begun revisions."""
     numbers: dict[str, int] = {}
     for some in batches(names):
         read = select(mentions_read).where(mentions_read.c.revision.in_(some))

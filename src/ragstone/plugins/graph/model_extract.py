@@ -28,10 +28,10 @@ from ragstone.plugins.graph.extract import UNREAD_KINDS
 RECIPE = "1"
 """Raised when chunks are read otherwise, so that they are read anew."""
 
-MOST_ENTITIES = 20
+MAX_ENTITIES = 20
 """Entities of one passage, and as many relations."""
 
-MOST_OTHER_NAMES = 4
+MAX_OTHER_NAMES = 4
 
 LONGEST_NAME = 80
 
@@ -41,7 +41,7 @@ LONGEST_RELATION = 120
 SHOWN = 4_000
 """Characters of a passage that the model reads."""
 
-MOST_REPLY = 60_000
+MAX_REPLY = 60_000
 """Characters of a reply that are looked at."""
 
 _ONE = re.compile(r"\{\s*\"passage\"")
@@ -59,12 +59,12 @@ class Taken:
 
 
 def is_read(chunk: Chunk) -> bool:
-    """Whether a chunk is shown to the model."""
+    """Tell whether a chunk is shown to the model."""
     return chunk.kind not in UNREAD_KINDS and any(letter.isalpha() for letter in chunk.text)
 
 
 def format_chunk(chunk: Chunk) -> str:
-    """What the model reads of a chunk: its headings and its text."""
+    """Return what the model reads of a chunk: its headings and its text."""
     head = " > ".join(part for part in (chunk.title, *chunk.section) if part)
     return (f"{head}\n{chunk.text}" if head else chunk.text)[:SHOWN]
 
@@ -76,7 +76,7 @@ def cache_key(rules: str, chunk: Chunk) -> str:
 
 
 def format_passages(chunks: Sequence[Chunk]) -> str:
-    """Passages as the model reads them in one call, numbered from 1."""
+    """Return passages as the model reads them in one call, numbered from 1."""
     return "\n".join(
         f"Passage {number}:\n{fence_text('passage', format_chunk(chunk))}"
         for number, chunk in enumerate(chunks, 1)
@@ -84,9 +84,9 @@ def format_passages(chunks: Sequence[Chunk]) -> str:
 
 
 def parse_reply(said: str, chunks: Sequence[Chunk], rules: str) -> list[Taken]:
-    """What a reply says of each chunk that was shown. Of a reply that was cut off, what is whole
-    is taken; where nothing is, the reading is broken."""
-    found = _by_passage(said[:MOST_REPLY], len(chunks))
+    """Return what a reply says of each chunk that was shown. Of a reply that was cut off, what is
+    whole is taken; where nothing is, the reading is broken."""
+    found = _by_passage(said[:MAX_REPLY], len(chunks))
     return [
         _parse_entry(found.get(number), chunk, cache_key(rules, chunk))
         for number, chunk in enumerate(chunks, 1)
@@ -96,7 +96,7 @@ def parse_reply(said: str, chunks: Sequence[Chunk], rules: str) -> list[Taken]:
 def merge_readings(
     chunk: Chunk, local: Sequence[EntityMention], reading: ChunkReading | None
 ) -> tuple[list[EntityMention], list[EntityRelation]]:
-    """What a chunk names by the rules and by the model together, and how that relates."""
+    """Return what a chunk names by the rules and by the model together, and how that relates."""
     # Questions and summaries have numbers of chunks too.
     if reading is None or reading.broken or not is_read(chunk):
         return list(local), []
@@ -124,7 +124,7 @@ def merge_readings(
 
 
 def _by_passage(said: str, most: int) -> Mapping[int, Mapping[str, Any]]:
-    """The objects of a reply by the numbers of their passages."""
+    """Return the objects of a reply by the numbers of their passages."""
     whole = json_answer(said)
     values = whole if isinstance(whole, list) else [whole]
     if isinstance(whole, dict):
@@ -142,7 +142,7 @@ def _by_passage(said: str, most: int) -> Mapping[int, Mapping[str, Any]]:
 
 
 def _parts(said: str, most: int) -> list[Any]:
-    """What is whole of a reply that as a whole is not JSON."""
+    """Return what is whole of a reply that as a whole is not JSON."""
     found: list[Any] = []
     decoder = json.JSONDecoder()
     for match in list(_ONE.finditer(said))[: 2 * most]:
@@ -173,34 +173,34 @@ def _parse_entry(value: Mapping[str, Any] | None, chunk: Chunk, key: str) -> Tak
 
 
 def _entities(values: Sequence[Any], text: str) -> tuple[list[ReadEntity], int]:
-    """The entities whose names stand in the text, and how many do not or are too many."""
+    """Return the entities whose names stand in the text, and how many do not or are too many."""
     found: dict[str, ReadEntity] = {}
-    refused = max(0, len(values) - 5 * MOST_ENTITIES)
-    for value in values[: 5 * MOST_ENTITIES]:
+    refused = max(0, len(values) - 5 * MAX_ENTITIES)
+    for value in values[: 5 * MAX_ENTITIES]:
         value = {"name": value} if isinstance(value, str) else value
         name = _name(value.get("name"), text) if isinstance(value, dict) else ""
-        if not name or len(found) >= MOST_ENTITIES:
+        if not name or len(found) >= MAX_ENTITIES:
             refused += 1
             continue
         also = value.get("also")
         others = [_name(item, text) for item in also[:20]] if isinstance(also, list) else []
         key = entity_key(name)
         names = {entity_key(item): item for item in others if item and entity_key(item) != key}
-        found.setdefault(key, ReadEntity(name, tuple(names.values())[:MOST_OTHER_NAMES]))
+        found.setdefault(key, ReadEntity(name, tuple(names.values())[:MAX_OTHER_NAMES]))
     return list(found.values()), refused
 
 
 def _relations(values: Any, named: set[str]) -> tuple[list[ReadRelation], int]:
-    """The relations between what was taken, and how many are not such or are too many."""
+    """Return the relations between what was taken, and how many are not such or are too many."""
     if not isinstance(values, list):
         return [], 0
     found: list[ReadRelation] = []
-    refused = max(0, len(values) - 5 * MOST_ENTITIES)
-    for value in values[: 5 * MOST_ENTITIES]:
+    refused = max(0, len(values) - 5 * MAX_ENTITIES)
+    for value in values[: 5 * MAX_ENTITIES]:
         ends = value if isinstance(value, dict) else {}
         here, there, said = (_line(ends.get(name)) for name in ("from", "to", "relation"))
         known = {entity_key(here), entity_key(there)} <= named
-        if not (here and there and said and known) or len(found) >= MOST_ENTITIES:
+        if not (here and there and said and known) or len(found) >= MAX_ENTITIES:
             refused += 1
             continue
         found.append(ReadRelation(here, there, said[:LONGEST_RELATION]))
@@ -208,14 +208,14 @@ def _relations(values: Any, named: set[str]) -> tuple[list[ReadRelation], int]:
 
 
 def _name(value: Any, text: str) -> str:
-    """A name that stands in the text, else nothing."""
+    """Return a name that stands in the text, else nothing."""
     name = _line(value)
     fits = 2 <= len(name) <= LONGEST_NAME and entity_key(name) and occurs_in_text(name, text)
     return name if fits else ""
 
 
 def _line(value: Any) -> str:
-    """A text on one line, else nothing."""
+    """Return a text on one line, else nothing."""
     if not isinstance(value, str):
         return ""
     return " ".join(_CONTROL.sub(" ", value[:1_000]).split())

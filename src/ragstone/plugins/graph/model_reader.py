@@ -124,13 +124,13 @@ class GraphModelReader:
             tracker.note(sentence)
 
     async def estimate(self, collection: Collection) -> GraphEstimate:
-        """What reading a collection is going to take."""
+        """Return what reading a collection is going to take."""
         passages = known = calls = prompt = 0
         for revision in await self._readings.list_lacking(collection, RECIPE):
             chunks = await self._chunks(collection, revision)
             rules = await self._rules(chunks)
             keys = {cache_key(rules, chunk) for chunk in chunks}
-            held = await self._readings.known(collection, keys)
+            held = await self._readings.find_readings(collection, keys)
             new = [item for item in chunks if cache_key(rules, item) not in held]
             passages, known = passages + len(new), known + len(chunks) - len(new)
             for some in _batches(new):
@@ -143,7 +143,7 @@ class GraphModelReader:
         return GraphEstimate(passages, known, calls, prompt + reply, cost)
 
     async def _chunks(self, collection: Collection, revision: str) -> list[Chunk]:
-        """The chunks of a document that are shown to the model, in order."""
+        """Return the chunks of a document that are shown to the model, in order."""
         found: list[Chunk] = []
         where = And((eq("revision", revision), OWN_TEXT))
         async for batch in self._index.scan(collection, where):
@@ -169,7 +169,7 @@ class GraphModelReader:
         chunks = await self._chunks(collection, revision)
         rules = await self._rules(chunks)
         keys = {chunk.chunk_index: cache_key(rules, chunk) for chunk in chunks}
-        held = await self._readings.known(collection, set(keys.values()))
+        held = await self._readings.find_readings(collection, set(keys.values()))
         known = [
             replace(held[key], revision=revision, chunk_index=number)
             for number, key in keys.items()
@@ -189,7 +189,7 @@ class GraphModelReader:
         return ""
 
     async def _ask(self, rules: str, chunks: Sequence[Chunk], made: "_Made") -> "_Said":
-        """What the model says of some passages."""
+        """Return what the model says of some passages."""
         try:
             said = await self._model.complete(
                 rules, format_passages(chunks), REPLY_TOKENS * len(chunks)
@@ -217,7 +217,7 @@ class GraphModelReader:
                 made.themes += 1
 
     async def _summary(self, collection: Collection, theme: EntityTheme, made: "_Made") -> str:
-        """What the model says of a theme's passages; nothing if that names none of them."""
+        """Return what the model says of a theme's passages; nothing if that names none of them."""
         chunks = await theme_chunks(self._index, collection, theme)
         if not chunks:
             return ""
@@ -275,7 +275,7 @@ class _Made:
 
 
 def _batches(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
-    """The passages of each call."""
+    """Yield the passages of each call."""
     some: list[Chunk] = []
     length = 0
     for chunk in chunks:

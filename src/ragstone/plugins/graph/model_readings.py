@@ -12,6 +12,7 @@ from ragstone.plugins.graph.entities import ChunkReading, ReadEntity, ReadRelati
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import batches, insert
 from ragstone.store.sql.tables import chunk_readings, mentions_read, model_readings, revisions
+from ragstone.store.sql.vocabulary import collection_conditions
 
 
 class SqlModelReadings:
@@ -24,12 +25,12 @@ class SqlModelReadings:
         self._database = database
 
     async def list_lacking(self, collection: Collection, recipe: str) -> list[str]:
-        """The revisions that answer and were not read to their end in this way."""
+        """Return the revisions that answer and were not read to their end in this way."""
         read = select(model_readings.c.revision).where(model_readings.c.recipe == recipe)
         missing = (
             select(revisions.c.name)
             .where(
-                *_collection_conditions(collection),
+                *collection_conditions(revisions, collection),
                 revisions.c.state == "live",
                 revisions.c.name.not_in(read),
             )
@@ -37,8 +38,10 @@ class SqlModelReadings:
         )
         return await self._database.read(lambda c: list(c.execute(missing).scalars()))
 
-    async def known(self, collection: Collection, keys: Several[str]) -> Mapping[str, ChunkReading]:
-        """What was said of chunks of the collection that looked the same, by key."""
+    async def find_readings(
+        self, collection: Collection, keys: Several[str]
+    ) -> Mapping[str, ChunkReading]:
+        """Return what was said of chunks of the collection that looked the same, by key."""
 
         def read(connection: Connection) -> dict[str, ChunkReading]:
             found: dict[str, ChunkReading] = {}
@@ -46,7 +49,10 @@ class SqlModelReadings:
                 wanted = (
                     select(chunk_readings)
                     .join(revisions, chunk_readings.c.revision == revisions.c.name)
-                    .where(*_collection_conditions(collection), chunk_readings.c.key.in_(some))
+                    .where(
+                        *collection_conditions(revisions, collection),
+                        chunk_readings.c.key.in_(some),
+                    )
                     .order_by(chunk_readings.c.revision, chunk_readings.c.chunk)
                 )
                 for row in connection.execute(wanted):
@@ -67,7 +73,7 @@ class SqlModelReadings:
                 {reading.revision for reading in readings} | ({whole} if whole else set())
             )
             there = select(revisions.c.name).where(
-                *_collection_conditions(collection), revisions.c.name.in_(names)
+                *collection_conditions(revisions, collection), revisions.c.name.in_(names)
             )
             held = set(connection.execute(there).scalars())
             if not held:
@@ -93,7 +99,7 @@ class SqlModelReadings:
     async def of_revisions(
         self, collection: Collection, revisions: Several[str], recipe: str
     ) -> Mapping[tuple[str, int], ChunkReading]:
-        """The readings of those of these revisions that were read to their end, by chunk."""
+        """Return the readings of those of these revisions that were read to their end, by chunk."""
 
         def read(connection: Connection) -> dict[tuple[str, int], ChunkReading]:
             found: dict[tuple[str, int], ChunkReading] = {}
@@ -108,10 +114,6 @@ class SqlModelReadings:
             return found
 
         return await self._database.read(read)
-
-
-def _collection_conditions(collection: Collection) -> tuple[Any, Any]:
-    return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
 
 
 def _row(reading: ChunkReading) -> dict[str, Any]:

@@ -49,14 +49,14 @@ PAUSE = 0.001
 IN_A_ROW = 32
 """Chunks that are read before a thread lets others go on."""
 
-MOST_MENTIONS = 500_000
+MAX_MENTIONS = 500_000
 """Mentions of an audience's documents up to which themes are made of them: communities of so many
 take minutes, and 500 MB."""
 
 
 def reading_name(by_model: bool, recognizer: EntityRecognizer | None = None) -> str:
-    """The name of how chunks are read: by the rules, names by the `recognizer`, with what a chat
-    model said."""
+    """Return the name of how chunks are read: by the rules, names by the `recognizer`, with what a
+    chat model said."""
     read = f"{READING} {recognizer.name}" if recognizer else READING
     return f"{read} model {RECIPE}" if by_model else read
 
@@ -170,7 +170,7 @@ class GraphReader:
         self, collection: Collection, audience: str, revisions: Sequence[str]
     ) -> list[EntityTheme]:
         mentions, relations = await self._mentions.of_revisions(collection, revisions)
-        if len(mentions) > MOST_MENTIONS:
+        if len(mentions) > MAX_MENTIONS:
             log.warning(
                 "Collection %r has no themes of documents for %s: they name too much.",
                 *(collection.name, audience),
@@ -179,14 +179,14 @@ class GraphReader:
         found = await asyncio.to_thread(communities, mentions, relations, audience)
         known: Mapping[str, EntityTheme] = {}
         if self._by_model:
-            known = await self._themes.known(collection, audience)
+            known = await self._themes.find_summarized(collection, audience)
         return [await self._sum_up_theme(collection, theme, known) for theme in found]
 
     async def _sum_up_theme(
         self, collection: Collection, theme: EntityTheme, known: Mapping[str, EntityTheme]
     ) -> EntityTheme:
-        """A theme with the summary that a chat model made of the same passages before, or with
-        sentences of them."""
+        """Return a theme with the summary that a chat model made of the same passages before, or
+        with sentences of them."""
         chunks = await theme_chunks(self._index, collection, theme)
         text = "\0".join(chunk.text for chunk in chunks).encode("utf-8", "replace")
         key = hashlib.blake2b(text, digest_size=16).hexdigest()
@@ -199,7 +199,7 @@ class GraphReader:
 async def theme_chunks(
     index: ChunkIndex, collection: Collection, theme: EntityTheme
 ) -> list[Chunk]:
-    """The chunks that a theme is summed up from, the best first."""
+    """Return the chunks that a theme is summed up from, the best first."""
     ids = [format_chunk_id(*place) for place in theme.passages[:SUMMED_UP]]
     found = await index.fetch(collection, ids)
     return [found[id] for id in ids if id in found]

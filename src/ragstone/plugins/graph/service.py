@@ -30,10 +30,10 @@ from ragstone.plugins.graph.likeness import alike
 from ragstone.plugins.graph.reader import reading_name
 from ragstone.ports import Adapters
 
-MOST_PLACES = 1_000
+MAX_PLACES = 1_000
 """Chunks of an entity that are looked at."""
 
-MOST_THEMES = 1_000
+MAX_THEMES = 1_000
 """Themes that are looked through for an entity."""
 
 LIKE = 500
@@ -73,10 +73,10 @@ class LocalGraph:
         )
 
     async def _key(self, principal: Principal, collection: Collection, entity: str) -> str:
-        """The key of what was asked for: spelt so, or nearly so."""
+        """Return the key of what was asked for: spelt so, or nearly so."""
         own = entity_key(entity)
         names = principal.names
-        if own and await self._graph.mentions.known(collection, names, [own]):
+        if own and await self._graph.mentions.filter_known(collection, names, [own]):
             return own
         near = await self._graph.find_linked(collection, names, entity)
         if not near:
@@ -87,13 +87,13 @@ class LocalGraph:
         self, principal: Principal, collection: Collection, key: str, limit: int
     ) -> GraphView:
         mentions, readers = self._graph.mentions, principal.names
-        found = await mentions.of_entities(collection, readers, [key], MOST_PLACES)
+        found = await mentions.of_entities(collection, readers, [key], MAX_PLACES)
         same = {item.same for item in found.get(key, []) if item.same}
         near = await mentions.like(collection, readers, key[:2], LIKE)
         same |= {item for item in near if item != key and alike(item, key)}
-        found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
+        found |= await mentions.of_entities(collection, readers, same, MAX_PLACES)
         own = [item for some in found.values() for item in some]
-        said = await mentions.find_entity_relations(collection, readers, found.keys(), MOST_PLACES)
+        said = await mentions.find_entity_relations(collection, readers, found.keys(), MAX_PLACES)
         ids = {item.chunk_id for item in own} | {item.chunk_id for item in said}
         chunks = await self._chunks(principal, collection, ids)
         own = [item for item in own if item.chunk_id in chunks]
@@ -105,7 +105,7 @@ class LocalGraph:
         spelt = Counter(item.name for item in own)
         first = _most_frequent(Counter(item.name for item in own if item.entity == key) or spelt)
         others = sorted(spelt.keys() - {first}, key=lambda name: (-spelt[name], name))
-        every = await self._graph.themes.readable(collection, readers, MOST_THEMES)
+        every = await self._graph.themes.readable(collection, readers, MAX_THEMES)
         themes = [item for item in every if found.keys() & {e.entity for e in item.entities}]
         return GraphView(
             first,
@@ -131,7 +131,7 @@ class LocalGraph:
     async def _chunks(
         self, principal: Principal, collection: Collection, ids: Several[str]
     ) -> dict[str, Chunk]:
-        """Those of these chunks that the principal may read."""
+        """Return those of these chunks that the principal may read."""
         async with self._adapters.catalog.snapshot(collection) as hidden:
             where = And((reader_filter(principal), exclude_hidden(hidden)))
             fetched = await self._adapters.index.fetch(collection, sorted(ids))
@@ -146,7 +146,7 @@ def open_service(parts: ServiceParts) -> LocalGraph:
 
 
 def _count_entities(mentions: Sequence[EntityMention], limit: int) -> tuple[EntityCount, ...]:
-    """The entities of mentions, those of the most chunks first."""
+    """Return the entities of mentions, those of the most chunks first."""
     chunks = Counter(mention.entity for mention in mentions)
     names: dict[str, Counter[str]] = {}
     for mention in mentions:
@@ -174,7 +174,7 @@ def _where(chunk: Chunk) -> tuple[str, str, int | None, str, int, int]:
 
 
 def _around(text: str, name: str) -> str:
-    """What stands round a name, or the beginning where it is spelt otherwise."""
+    """Return what stands round a name, or the beginning where it is spelt otherwise."""
     place = max(0, text.find(name) - BEGINNING // 3)
     return " ".join(text[place : place + BEGINNING].split())
 

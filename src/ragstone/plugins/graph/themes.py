@@ -22,6 +22,7 @@ from ragstone.store.sql.tables import (
     theme_revisions,
     themes,
 )
+from ragstone.store.sql.vocabulary import collection_conditions
 
 
 class SqlThemes:
@@ -54,7 +55,7 @@ class SqlThemes:
             .order_by(revisions.c.name)
         )
         made = select(theme_audiences.c.audience, theme_audiences.c.made_of).where(
-            *_collection_conditions(theme_audiences, collection)
+            *collection_conditions(theme_audiences, collection)
         )
 
         def read(connection: Connection) -> dict[str, tuple[str, dict[str, str]]]:
@@ -77,7 +78,7 @@ class SqlThemes:
 
     async def sum_up(self, collection: Collection, id: str, summary: str, by: str) -> None:
         """Keep a chat model's summary of a theme."""
-        mine = (*_collection_conditions(themes, collection), themes.c.id == id)
+        mine = (*collection_conditions(themes, collection), themes.c.id == id)
         said = update(themes).where(*mine).values(summary=summary, by=by)
 
         def work(connection: Connection) -> None:
@@ -85,10 +86,12 @@ class SqlThemes:
 
         await self._database.keep(work)
 
-    async def known(self, collection: Collection, audience: str) -> Mapping[str, EntityTheme]:
-        """The themes of an audience that a chat model has summed up, by key."""
+    async def find_summarized(
+        self, collection: Collection, audience: str
+    ) -> Mapping[str, EntityTheme]:
+        """Return the themes of an audience that a chat model has summed up, by key."""
         mine = (
-            *_collection_conditions(themes, collection),
+            *collection_conditions(themes, collection),
             themes.c.audience == audience,
             themes.c.by != "",
         )
@@ -99,7 +102,7 @@ class SqlThemes:
         return await self._database.read(read)
 
     async def every(self, collection: Collection) -> list[EntityTheme]:
-        """All themes that are made of what answers, whoever may read them."""
+        """Return all themes that are made of what answers, whoever may read them."""
         return await self._database.read(
             lambda c: _read(c, _whole(collection, None).order_by(themes.c.id))
         )
@@ -121,7 +124,7 @@ class SqlThemes:
 
     async def forget(self, collection: Collection) -> None:
         """Delete all themes of a collection."""
-        mine = _collection_conditions(theme_audiences, collection)
+        mine = collection_conditions(theme_audiences, collection)
         gone = delete(theme_audiences).where(*mine)
         any_made = select(theme_audiences.c.audience).where(*mine).limit(1)
 
@@ -132,17 +135,10 @@ class SqlThemes:
             await self._database.keep(work)
 
 
-def _collection_conditions(
-    table: Any, collection: Collection
-) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return table.c.tenant == collection.tenant, table.c.collection == collection.id
-
-
 def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Select[Any]:
-    """The themes of which every document answers, and may be read."""
+    """Return the themes of which every document answers, and may be read."""
     live = theme_revisions.join(
-        revisions,
-        and_(theme_revisions.c.revision == revisions.c.name, revisions.c.state == "live"),
+        revisions, and_(theme_revisions.c.revision == revisions.c.name, revisions.c.state == "live")
     ).join(documents, revisions.c.document_id == documents.c.id)
     counted = select(theme_revisions.c.theme, func.count().label("there")).select_from(live)
     if readable is not None:
@@ -151,7 +147,7 @@ def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Sele
     return (
         select(themes)
         .join(there, there.c.theme == themes.c.id)
-        .where(*_collection_conditions(themes, collection), there.c.there == themes.c.revisions)
+        .where(*collection_conditions(themes, collection), there.c.there == themes.c.revisions)
     )
 
 
@@ -187,7 +183,7 @@ def _replace(
 ) -> None:
     place = {"tenant": collection.tenant, "collection": collection.id, "audience": audience}
     mine = (
-        *_collection_conditions(theme_audiences, collection),
+        *collection_conditions(theme_audiences, collection),
         theme_audiences.c.audience == audience,
     )
     connection.execute(delete(theme_audiences).where(*mine))

@@ -17,10 +17,10 @@ from ragstone.ports import find_collection
 from ragstone.retrieve.built_in_tools import ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.searching import visible
 
-LONGEST = 200
+MAX_NAME_CHARS = 200
 """Characters of a name."""
 
-MOST_PLACES = 200
+MAX_PLACES = 200
 """Passages of a name that are looked at."""
 
 PASSAGES = 5
@@ -57,8 +57,8 @@ class GraphTool:
         name, theme = text_argument(arguments, "name", ""), text_argument(arguments, "theme", "")
         if bool(name) == bool(theme):
             raise InputError("Give either a name or a theme.")
-        if len(name) > LONGEST:
-            raise InputError(f"A name has at most {LONGEST} characters.")
+        if len(name) > MAX_NAME_CHARS:
+            raise InputError(f"A name has at most {MAX_NAME_CHARS} characters.")
         adapters, ask = context.adapters, context.turn.ask
         collection = await find_collection(adapters.catalog, ask)
         if collection is None or adapters.graph is None:
@@ -74,12 +74,12 @@ class GraphTool:
 async def _of_name(
     name: str, collection: Collection, where: Filter, graph: LocalEntityGraph, context: ToolContext
 ) -> ToolFinding:
-    """Where a name stands, what is named with it and how that relates."""
+    """Return where a name stands, what is named with it and how that relates."""
     mentions, readers = graph.mentions, context.turn.ask.principal.names
     keys = list(await graph.find_linked(collection, readers, name))[:1]
-    found = await mentions.of_entities(collection, readers, keys, MOST_PLACES)
+    found = await mentions.of_entities(collection, readers, keys, MAX_PLACES)
     same = {item.same for some in found.values() for item in some if item.same}
-    found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
+    found |= await mentions.of_entities(collection, readers, same, MAX_PLACES)
     own = [item for some in found.values() for item in some]
     chunks = await _chunks(collection, where, [item.chunk_id for item in own], context)
     own = [item for item in own if item.chunk_id in chunks]
@@ -102,9 +102,9 @@ async def _of_name(
 async def _of_theme(
     theme: str, collection: Collection, where: Filter, graph: LocalEntityGraph, context: ToolContext
 ) -> ToolFinding:
-    """The themes that a question belongs to, and the best passages of these."""
+    """Return the themes that a question belongs to, and the best passages of these."""
     readers = context.turn.ask.principal.names
-    found = await graph.find_themed(collection, readers, where, [theme], {}, MOST_PLACES)
+    found = await graph.find_themed(collection, readers, where, [theme], {}, MAX_PLACES)
     titles = list(dict.fromkeys(item.path[0] for item in found))[:THEMES]
     if not titles:
         return ToolFinding(NOTHING, f"{theme!r}: no theme")
@@ -136,7 +136,7 @@ def _head(
     told: Sequence[EntityRelation],
     every: Sequence[EntityMention],
 ) -> str:
-    """What the graph itself says."""
+    """Return what the graph itself says."""
     spelt = ", ".join(
         item for item, _ in Counter(mention.name for mention in own).most_common(BESIDE)
     )

@@ -64,8 +64,8 @@ def walk_graph(
     found: Mapping[Place, float],
     ids: Mapping[Place, str],
 ) -> list[RelatedChunk]:
-    """The chunks of `ids` by their share of a walk over `mentions`, best first. It begins at the
-    entities `named` and the chunks `found`, by their weights."""
+    """Return the chunks of `ids` by their share of a walk over `mentions`, best first. It begins at
+    the entities `named` and the chunks `found`, by their weights."""
     mentions = [mention for mention in mentions if _place(mention) in ids]
     same = same_entities(mentions)
     names = most_frequent_names(mentions, same)
@@ -96,7 +96,7 @@ def _place(mention: EntityMention) -> Place:
 def most_frequent_names(
     mentions: Sequence[EntityMention], same: Mapping[str, str]
 ) -> dict[str, str]:
-    """Every entity with its most frequent name, by key."""
+    """Return every entity with its most frequent name, by key."""
     spelt: dict[str, Counter[str]] = {}
     for mention in mentions:
         spelt.setdefault(same.get(mention.entity, mention.entity), Counter())[mention.name] += (
@@ -127,7 +127,7 @@ def _edges(
 
 
 def _start(weights: Iterable[tuple[int | None, float]], many: int) -> NDArray[np.float64]:
-    """Where walks begin: shares that are 1 together, or nothing."""
+    """Return where walks begin: shares that are 1 together, or nothing."""
     start = np.zeros(many)
     for number, weight in weights:
         if number is not None:
@@ -138,7 +138,7 @@ def _start(weights: Iterable[tuple[int | None, float]], many: int) -> NDArray[np
 def _rank_shares(
     edges: _Edges, names: NDArray[np.float64], chunks: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The shares of entities and chunks in endless walks."""
+    """Return the shares of entities and chunks in endless walks."""
     from_names = _shares(edges.weights, edges.entities, len(names))
     from_chunks = _shares(edges.weights, edges.chunks, len(chunks))
     at_names, at_chunks = names, chunks
@@ -157,7 +157,7 @@ def _rank_shares(
 def _shares(
     weights: NDArray[np.float64], ends: NDArray[np.int64], many: int
 ) -> NDArray[np.float64]:
-    """Each edge's share of all that leave from the same end."""
+    """Return each edge's share of all that leave from the same end."""
     whole = np.bincount(ends, weights, minlength=many)
     return weights / np.maximum(whole[ends], 1e-12)
 

@@ -74,7 +74,7 @@ class LdapDirectory:
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def check(self, name: str, password: str) -> DirectoryEntry | None:
-        """Whose name and password these are."""
+        """Return whose name and password these are."""
         if not password:
             # A server lets anybody in as nobody who gives a name and no password (RFC 4513, 5.1.2).
             return None
@@ -82,7 +82,7 @@ class LdapDirectory:
             return await asyncio.to_thread(self._check, name, password)
 
     async def find(self, name: str) -> DirectoryEntry | None:
-        """The entry of this name."""
+        """Return the entry of this name."""
         async with self._places:
             return await asyncio.to_thread(self._find, name)
 
@@ -183,7 +183,7 @@ def _search(
 
 
 def _values(entry: Entry, attribute: str) -> list[str]:
-    """The values of an attribute, in whatever case the server names it."""
+    """Return the values of an attribute, in whatever case the server names it."""
     for name, values in entry["raw_attributes"].items():
         if name.casefold() == attribute.casefold():
             return [value.decode("utf-8", "replace") for value in values]

@@ -51,7 +51,7 @@ class Mongo:
         self._asleep = 0.0
 
     @contextmanager
-    def asked(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Raise the driver's errors as StateUnavailable."""
         if time.monotonic() < self._asleep:
             raise _unavailable("it did not answer a moment ago", self._pause)
@@ -70,7 +70,7 @@ class Mongo:
 
     async def ready(self) -> None:
         """Raise StateUnavailable unless the server answers."""
-        with self.asked():
+        with self.translate_errors():
             await self.client.admin.command("ping")
 
     async def aclose(self) -> None:

@@ -42,7 +42,7 @@ class MongoConversations:
     async def append(self, conversation: ConversationKey, entry: StoredTurn) -> None:
         block = entry.block
         here = _room_fields(conversation)
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             await self._create_indexes()
             number = await self._count_turn(conversation, entry)
             if not block.is_working:
@@ -72,10 +72,7 @@ class MongoConversations:
         since: float = 0.0,
         origins: Sequence[str] | None = None,
     ) -> list[Message]:
-        wanted: Document = {
-            **_room_fields(conversation),
-            "is_error": False,
-        }
+        wanted: Document = {**_room_fields(conversation), "is_error": False}
         if search_type:
             wanted["search_type"] = search_type
         if since:
@@ -85,7 +82,7 @@ class MongoConversations:
         if origins is not None:
             wanted["origin"] = {"$in": _format_origins(origins)}
         only = {"conversations": 1, "number": 1}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             newest = self._blocks.find(wanted, only).sort("number", -1).limit(most)
             found = await newest.to_list()
         return messages(
@@ -95,7 +92,7 @@ class MongoConversations:
     async def entries(
         self, conversation: ConversationKey, limit: int, offset: int = 0
     ) -> list[StoredTurn]:
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             newest = (
                 self._blocks.find(_room_fields(conversation))
                 .sort("number", -1)
@@ -106,7 +103,7 @@ class MongoConversations:
         return [_stored_turn(document) for document in found]
 
     async def room(self, conversation: ConversationKey) -> Room | None:
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             found = await self._rooms.find_one({"_id": _key(conversation)})
         return _room(found) if found else None
 
@@ -115,7 +112,7 @@ class MongoConversations:
     ) -> list[str]:
         whose = _owner_filter(principal, user_id)
         here = whose if room is None else {**whose, "room_id": room}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             grouped = [{"$match": here}, {"$group": {"_id": "$origin"}}]
             found = await (await self._blocks.aggregate(grouped)).to_list()
         return [item["_id"] or "" for item in found]
@@ -129,7 +126,7 @@ class MongoConversations:
         origins: Sequence[str] | None = None,
     ) -> Rooms:
         whose = _owner_filter(principal, user_id)
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             if origins is not None:
                 hidden = {**whose, "origin": {"$nin": _format_origins(origins)}}
                 only = {"user_id": 1, "room_id": 1}
@@ -146,21 +143,21 @@ class MongoConversations:
         return Rooms(tuple(_room(item) for item in found), total)
 
     async def rename(self, conversation: ConversationKey, name: str) -> bool:
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             changed = {"$set": {"title": make_storable(name)}}
             return bool(
                 (await self._rooms.update_one({"_id": _key(conversation)}, changed)).matched_count
             )
 
     async def delete(self, conversation: ConversationKey) -> bool:
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             gone = await self._rooms.delete_one({"_id": _key(conversation)})
             await self._blocks.delete_many(_room_fields(conversation))
         return bool(gone.deleted_count)
 
     async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
         here, room = _room_fields(conversation), {"_id": _key(conversation)}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             found = await self._blocks.find_one_and_delete(
                 make_storable({**here, "chat_id": chat_id})
             )
@@ -174,7 +171,7 @@ class MongoConversations:
 
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
         whose = _owner_filter(principal, user_id)
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             turns = await self._blocks.delete_many(whose)
             rooms = await self._rooms.delete_many(whose)
             await self._leases.delete_many(whose)
@@ -183,13 +180,13 @@ class MongoConversations:
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
         here = {"$match": {**_room_fields(conversation), "search_type": search_type}}
         total = {"$group": {"_id": None, "tokens": {"$sum": "$result.usage.total_tokens"}}}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             found = await (await self._blocks.aggregate([here, total])).to_list()
         return int(found[0]["tokens"]) if found else 0
 
     async def take(self, conversation: ConversationKey, holder: str, over: Lease | None) -> Lease:
         key = {"_id": _key(conversation)}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             if over is not None:
                 old = {**key, "holder": over.holder, "beat": over.beat}
                 changed = {"$set": {"holder": holder, "beat": over.beat + 1}}
@@ -205,11 +202,11 @@ class MongoConversations:
 
     async def beat(self, conversation: ConversationKey, holder: str) -> None:
         mine = {"_id": _key(conversation), "holder": holder}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             await self._leases.update_one(mine, {"$inc": {"beat": 1}})
 
     async def release(self, conversation: ConversationKey, holder: str) -> None:
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             await self._leases.delete_one({"_id": _key(conversation), "holder": holder})
 
     async def ready(self) -> None:
@@ -251,7 +248,7 @@ class MongoConversations:
 
 
 def _key(conversation: ConversationKey) -> str:
-    """The id of a room: names may hold any character, so they are not joined."""
+    """Return the id of a room: names may hold any character, so they are not joined."""
     names = json.dumps(
         [conversation.tenant, conversation.user, conversation.user_id, conversation.room]
     )

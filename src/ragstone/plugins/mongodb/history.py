@@ -53,7 +53,7 @@ class MongoHistory:
         }
         new = {**key, "usage": {**tokens, "type": "usage"}, **counted}
         added = {**{f"usage.{name}": amount for name, amount in tokens.items()}, **counted}
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             await _add(self._types[ask.search_type], key, new, added)
             if turn.lists:
                 sure = answer.confidence if answer else None
@@ -71,9 +71,8 @@ class MongoHistory:
                 await _add(self._strategies, by, {**by, **amounts}, amounts)
 
     async def report(self, tenant: str, days: int) -> Report:
-        """`ports.History`."""
         since = _date_filter(tenant, days)
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             dates = await self._sums(since, "date")
             used = await (await self._strategies.aggregate([since, _BY_STRATEGY])).to_list()
         return Report(
@@ -86,11 +85,11 @@ class MongoHistory:
         since = _date_filter(tenant, days)
         if user is not None:
             since["$match"]["user"] = user
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             return [Use(name, *sums) for name, sums in await self._sums(since, _NAMES[by])]
 
     async def _sums(self, which: Document, by: str) -> list[tuple[str, _Amounts]]:
-        """The sums of every search type by a field, in its order."""
+        """Return the sums of every search type by a field, in its order."""
         found: dict[str, list[float]] = {}
         for collection in self._types.values():
             rows = await collection.aggregate([which, {"$group": {"_id": f"${by}", **_ADDED}}])
@@ -101,12 +100,11 @@ class MongoHistory:
         return [(name, _amounts(sums)) for name, sums in sorted(found.items())]
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:
-        """`ports.History`."""
         whose: Document = {"tenant": principal.tenant, "user": principal.user}
         if user_id is not None:
             whose["user_id"] = user_id
         days: set[str] = set()
-        with self._mongo.asked():
+        with self._mongo.translate_errors():
             for collection in self._types.values():
                 days.update([item["date"] async for item in collection.find(whose, {"date": 1})])
                 await collection.delete_many(whose)
@@ -150,7 +148,7 @@ async def _add(
 
 
 def _day(before: int) -> str:
-    """A day (UTC) as YYYY-MM-DD, so many days before today."""
+    """Return a day (UTC) as YYYY-MM-DD, so many days before today."""
     return str((datetime.fromtimestamp(state_time(), UTC) - timedelta(days=before)).date())
 
 

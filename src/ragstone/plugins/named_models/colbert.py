@@ -116,7 +116,7 @@ class Colbert:
         return TokenVectors(_fold_ids([marked.ids[i] for i in own]), states[[*own, *others]])
 
     def passages(self, texts: Sequence[str]) -> list[bytes]:
-        """The packed token vectors of each text."""
+        """Return the packed token vectors of each text."""
         marked = [
             _insert_marker(item, self.config.passage_marker) for item in self._model.rows(texts)
         ]
@@ -135,12 +135,12 @@ class Colbert:
         return found
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text's own tokens."""
+        """Return the ids of each text's own tokens."""
         rows = self._model.rows(texts)
         return [_fold_ids([row.ids[i] for i in _own(row)]).tolist() for row in rows]
 
     def place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
-        """Where in each text the tokens are; what the model adds stands before it, at -1."""
+        """Return where in each text the tokens are; what the model adds stands before it, at -1."""
         placed = []
         for row in self._model.rows(texts):
             own = _own(row)
@@ -157,7 +157,7 @@ class Colbert:
 
 
 def _insert_marker(row: EncodedText, marker: int) -> EncodedText:
-    """The row with a marker behind its first token."""
+    """Return the row with a marker behind its first token."""
 
     def put(values: Sequence[int], number: int) -> list[int]:
         return [*values[:1], number, *values[1:]]
@@ -172,7 +172,7 @@ def _insert_marker(row: EncodedText, marker: int) -> EncodedText:
 
 
 def _own(row: EncodedText) -> list[int]:
-    """The places of the tokens that are the text's."""
+    """Return the places of the tokens that are the text's."""
     return [i for i, added in enumerate(row.added) if not added]
 
 
@@ -185,7 +185,7 @@ def _fold_ids(ids: Iterable[int]) -> Ids:
 def _config(
     layout: ModelLayout, place: ModelPlace, token_id: Callable[[str], int | None]
 ) -> ColbertConfig:
-    """What the files say; raises ConfigError where there are no markers."""
+    """Return what the files say; raises ConfigError where there are no markers."""
     own = _read_config(layout, place, METADATA)
     exported = {**layout.sentences, **_read_config(layout, place, EXPORTED)}
     question = _marker(own.get("query_token_id"), exported.get("query_prefix"), token_id)
@@ -222,7 +222,7 @@ def _config(
 
 
 def _read_config(layout: ModelLayout, place: ModelPlace, name: str) -> Mapping[str, Any]:
-    """What a file says, beside the model or in the folder; empty if there is none."""
+    """Return what a file says, beside the model or in the folder; empty if there is none."""
     for path in (place.path.parent / name, place.folder / name):
         if path.is_file():
             try:
@@ -238,8 +238,8 @@ def _read_config(layout: ModelLayout, place: ModelPlace, name: str) -> Mapping[s
 
 
 def _marker(named: object, prefix: object, token_id: Callable[[str], int | None]) -> int | None:
-    """The id of a marker by the token that a file names, or by the text that another puts before
-    a text."""
+    """Return the id of a marker by the token that a file names, or by the text that another puts
+    before a text."""
     for item in (named, prefix):
         if isinstance(item, str) and item.strip():
             found = token_id(item)
@@ -248,7 +248,7 @@ def _marker(named: object, prefix: object, token_id: Callable[[str], int | None]
 
 
 def _output(layout: ModelLayout, tried: ModelRun, width: int) -> str:
-    """The output with a vector for each token; raises ConfigError."""
+    """Return the output with a vector for each token; raises ConfigError."""
     found = [name for name, array in tried.outputs.items() if array.ndim == 3]
     fitting = [name for name in found if tried.outputs[name].shape[2] == width or not width]
     if fitting:
@@ -257,10 +257,7 @@ def _output(layout: ModelLayout, tried: ModelRun, width: int) -> str:
         has = tried.outputs[found[0]].shape[2]
         others = sorted(
             path.relative_to(layout.place.folder).as_posix()
-            for path in (
-                *layout.place.folder.glob("*.onnx"),
-                *layout.place.folder.glob("*/*.onnx"),
-            )
+            for path in (*layout.place.folder.glob("*.onnx"), *layout.place.folder.glob("*/*.onnx"))
             if path != layout.place.path
         )
         names = f" There are also {', '.join(others)}." if others else ""

@@ -42,7 +42,7 @@ class LikenessScale:
 def measure_scale(
     name: str, fingerprint: str, embed: Callable[[Sequence[str]], Vectors], folder: Path
 ) -> LikenessScale:
-    """The scale of a model, from `folder` if it was measured before."""
+    """Return the scale of a model, from `folder` if it was measured before."""
     kept = folder / "measured" / f"{hashlib.sha256(fingerprint.encode()).hexdigest()[:32]}.json"
     try:
         return LikenessScale(**json.loads(kept.read_text(encoding="utf-8")))
@@ -56,7 +56,7 @@ def measure_scale(
 
 
 def facts() -> dict[str, list[str]]:
-    """The facts, in one order: `en` and, in other words, `same`, and by languages."""
+    """Return the facts, in one order: `en` and, in other words, `same`, and by languages."""
     data = files(__package__).joinpath("data/facts.json").read_text(encoding="utf-8")
     found: dict[str, list[str]] = json.loads(data)
     return found
@@ -166,7 +166,7 @@ class NamedEmbedder:
         return unit
 
     def _whole(self, model: TextModel, texts: Sequence[str], prompt: str) -> Vectors:
-        """The model's vectors, of all its dimensions."""
+        """Return the model's vectors, of all its dimensions."""
         # With the special token at the beginning.
         skip = model.count([prompt])[0] + 1 if prompt else 0
         vectors: Vectors = np.zeros((0, self.dimensions), np.float32)

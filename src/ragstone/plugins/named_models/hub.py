@@ -32,8 +32,8 @@ OTHER_WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf", ".h5")
 
 
 def choose(setting: str, where: str, files: Iterable[str], named: str = "") -> str:
-    """The ONNX file among `files`: the one that is `named`, else the first of `NAMES`, else the
-    only one. Raises ConfigError."""
+    """Return the ONNX file among `files`: the one that is `named`, else the first of `NAMES`, else
+    the only one. Raises ConfigError."""
     known = set(files)
     if named:
         if named in known and named.endswith(".onnx"):
@@ -61,8 +61,8 @@ def choose(setting: str, where: str, files: Iterable[str], named: str = "") -> s
 
 
 def belongs(name: str, file: str) -> bool:
-    """Whether a file of a repository is needed to run its ONNX `file`: itself, the weights that
-    stand beside it, and what says how it is used."""
+    """Tell whether a file of a repository is needed to run its ONNX `file`: itself, the weights
+    that stand beside it, and what says how it is used."""
     path, model = PurePosixPath(name), PurePosixPath(file)
     if path.parent == model.parent and path.name in (model.name, f"{model.name}.data"):
         return True
@@ -101,7 +101,7 @@ class Hub:
         self._kept = kept
 
     def fetch(self, setting: str, repo: str, revision: str, file: str) -> tuple[Path, str, str]:
-        """The folder, ONNX file and commit of a model, which is fetched if it is not there.
+        """Return the folder, ONNX file and commit of a model, which is fetched if it is not there.
 
         A revision that was fetched stays at its commit. Raises ConfigError, ModelUnavailable.
         """
@@ -198,7 +198,7 @@ def _check(setting: str, folder: Path, known: FetchedModel) -> None:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 

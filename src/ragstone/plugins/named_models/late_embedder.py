@@ -49,7 +49,7 @@ class ColbertModel:
         self._opened = None
 
     def extend(self, base: Embedder) -> "ColbertEmbedder":
-        """The embedder with this model's token vectors."""
+        """Return the embedder with this model's token vectors."""
         return ColbertEmbedder(base, self)
 
     @property
@@ -118,8 +118,7 @@ class ColbertEmbedder:
 
     async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
         vectors, tokens = await asyncio.gather(
-            self.base.embed_passages(texts),
-            self._colbert.call(self._colbert.model.passages, texts),
+            self.base.embed_passages(texts), self._colbert.call(self._colbert.model.passages, texts)
         )
         return vectors, tokens
 
@@ -127,8 +126,7 @@ class ColbertEmbedder:
         if text in self._recent:
             return self._recent[text]
         vectors, tokens = await asyncio.gather(
-            self.base.embed_queries([text]),
-            self._colbert.call(self._colbert.model.question, text),
+            self.base.embed_queries([text]), self._colbert.call(self._colbert.model.question, text)
         )
         encoded = EncodedQuestion(vectors[0], tokens)
         while len(self._recent) >= RECENT:
@@ -143,5 +141,5 @@ class ColbertEmbedder:
         return await self._colbert.call(self._colbert.model.place_tokens, texts)
 
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
-        """All alike: a ColBERT model's own vectors say what counts."""
+        """Weigh all alike: a ColBERT model's own vectors say what counts."""
         return np.ones(len(ids), np.float32)

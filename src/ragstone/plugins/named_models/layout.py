@@ -105,7 +105,7 @@ def read_layout(setting: str, place: ModelPlace) -> ModelLayout:
 
 
 def _modules(setting: str, folder: Path) -> list[tuple[str, Path, Json]]:
-    """The modules of sentence-transformers: kind, folder and configuration of each."""
+    """Return the modules of sentence-transformers: kind, folder and configuration of each."""
     listed = _json(setting, folder / "modules.json", list)
     found = []
     for item in listed:
@@ -118,7 +118,7 @@ def _modules(setting: str, folder: Path) -> list[tuple[str, Path, Json]]:
 
 
 def _json(setting: str, path: Path, kind: type = dict) -> Any:
-    """What a file says, empty if there is none."""
+    """Return what a file says, empty if there is none."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def _json(setting: str, path: Path, kind: type = dict) -> Any:
 
 
 def _max_tokens(config: Json, about: Json, sentence: Json) -> int:
-    """The longest input that the model was made for, at most `MAX_TOKENS`."""
+    """Return the longest input that the model was made for, at most `MAX_TOKENS`."""
     limits = [sentence.get("max_seq_length"), about.get("model_max_length")]
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and positions > 0:
@@ -145,7 +145,7 @@ def _max_tokens(config: Json, about: Json, sentence: Json) -> int:
 
 
 def _pad(tokenizer: Path, config: Json, about: Json, special: Json) -> int:
-    """The id of the padding token; 0 where nothing says, as most vocabularies have it."""
+    """Return the id of the padding token; 0 where nothing says, as most vocabularies have it."""
     if isinstance(config.get("pad_token_id"), int):
         return int(config["pad_token_id"])
     for said in (special.get("pad_token"), about.get("pad_token")):

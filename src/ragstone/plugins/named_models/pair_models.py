@@ -45,7 +45,7 @@ class PairModel:
         )
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """The model's numbers of each pair (pairs, outputs), computed in this thread; raises
+        """Return the model's numbers of each pair (pairs, outputs), computed in this thread; raises
         ModelUnavailable."""
         rows: list[Array] = [np.zeros(0, np.float32)] * len(pairs)
         for batch in self.model.read(pairs):
@@ -56,7 +56,7 @@ class PairModel:
 
 
 def _output(layout: ModelLayout, model: TextModel) -> str:
-    """The output with a few numbers a pair; raises ConfigError."""
+    """Return the output with a few numbers a pair; raises ConfigError."""
     tried = model.tried.outputs
     vectors = {*SENTENCES, *TOKEN_VECTORS} & tried.keys()
     name = "logits" if "logits" in tried or vectors else next(iter(tried))
@@ -100,7 +100,7 @@ class Relevance:
 
 
 def relevance(layout: ModelLayout, outputs: int) -> Relevance:
-    """How to read `outputs` numbers a pair; raises ConfigError where no label says which is
+    """Tell how to read `outputs` numbers a pair; raises ConfigError where no label says which is
     relevance."""
     if outputs == 1:
         return Relevance(None, _activation(layout))
@@ -122,7 +122,7 @@ def relevance(layout: ModelLayout, outputs: int) -> Relevance:
 
 
 def _activation(layout: ModelLayout) -> str:
-    """What is applied to the one number; raises ConfigError for what is not known here."""
+    """Return what is applied to the one number; raises ConfigError for what is not known here."""
     inner = layout.config.get("sentence_transformers") or {}
     said = inner.get("activation_fn") or layout.config.get("sbert_ce_default_activation_function")
     name = str(said or "").rpartition(".")[2]

@@ -42,7 +42,7 @@ class ModelPlaces:
 
     @staticmethod
     def is_name(name: str) -> bool:
-        """Whether `name` is a path, a package's model or one of a hub."""
+        """Tell whether `name` is a path, a package's model or one of a hub."""
         return (
             name.startswith(PACKAGE)
             or _is_path(name)
@@ -51,7 +51,7 @@ class ModelPlaces:
         )
 
     def find(self, setting: str, name: str) -> ModelPlace:
-        """The place of the model that `setting` names; a hub is asked for it once.
+        """Return the place of the model that `setting` names; a hub is asked for it once.
 
         Raises ConfigError, ModelUnavailable.
         """
@@ -92,7 +92,7 @@ def _find_folder_model(setting: str, path: Path) -> ModelPlace:
 
 
 def _find_onnx_file(setting: str, folder: Path) -> str:
-    """The ONNX file of a folder, or of those in it, relative to it. Raises ConfigError."""
+    """Return the ONNX file of a folder, or of those in it, relative to it. Raises ConfigError."""
     found = [item for item in (*folder.glob("*"), *folder.glob("*/*")) if item.is_file()]
     return choose(setting, str(folder), (item.relative_to(folder).as_posix() for item in found))
 
@@ -113,7 +113,7 @@ def _find_package_model(setting: str, name: str) -> ModelPlace:
 
 
 def _find_model_folder(setting: str, found: Distribution, package: str, inside: str) -> Path:
-    """The one folder of a package that has a tokenizer and an ONNX file."""
+    """Return the one folder of a package that has a tokenizer and an ONNX file."""
     places = {Path(str(found.locate_file(file))) for file in found.files or ()}
     folders = {place.parent for place in places if place.name == "tokenizer.json"}
     with_model = sorted(

@@ -49,7 +49,7 @@ class Pooler:
     prompt_counts: bool
 
     def vectors(self, layout: ModelLayout, batch: ModelRun, skip: int = 0) -> Array:
-        """Vectors of unit length (texts, dimensions); `skip` tokens at the beginning are the
+        """Return vectors of unit length (texts, dimensions); `skip` tokens at the beginning are the
         prompt. Raises ModelUnavailable."""
         states = batch.outputs[self.output]
         found = states if not self.pooling else self._pool(states, batch.mask, skip)
@@ -77,7 +77,7 @@ class Pooler:
 
 
 def pooler(layout: ModelLayout, settings: EmbeddingSettings, tried: ModelRun) -> Pooler:
-    """How this model makes vectors; raises ConfigError where nothing says."""
+    """Tell how this model makes vectors; raises ConfigError where nothing says."""
     _check_kind(layout, tried)
     _check_modules(layout)
     given = settings.options
@@ -148,7 +148,7 @@ def _module(layout: ModelLayout, kind: str) -> Mapping[str, Any]:
 
 
 def _read_pooling(layout: ModelLayout) -> Pooling:
-    """What the Pooling module says; raises ConfigError where there is none, or a mixture."""
+    """Return what the Pooling module says; raises ConfigError where there is none, or a mixture."""
     said = _module(layout, "Pooling")
     named = said.get("pooling_mode")
     chosen = [named] if isinstance(named, str) else list(named or ())

@@ -30,7 +30,7 @@ class InferenceReader:
 
 
 def _build_reading(found: Inference) -> PairReading:
-    """A claim that was not read to its end is not said."""
+    """Return a claim that was not read to its end is not said."""
     if not found.whole:
         return PairReading(not_said=1.0, readable=False)
     return PairReading(

@@ -86,7 +86,7 @@ class TextModel:
             yield self._forward(rows, [encoded[i] for i in rows])
 
     def rows(self, texts: Sequence[str]) -> list[EncodedText]:
-        """Each text's tokens with the special ones, cut at the model's length. Raises
+        """Return each text's tokens with the special ones, cut at the model's length. Raises
         ModelUnavailable."""
         return [
             EncodedText(
@@ -104,12 +104,12 @@ class TextModel:
         self._tokenizer.enable_truncation(self.layout.max_tokens - tokens)
 
     def token_id(self, token: str) -> int | None:
-        """The id of a token, None if the model has no such one."""
+        """Return the id of a token, None if the model has no such one."""
         found: int | None = self._tokenizer.token_to_id(token)
         return found
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, cut at the model's length, without special ones."""
+        """Tell how many tokens each text has, cut at the model's length, without special ones."""
         found = self._tokenizer.encode_batch(
             [self._plain(text) for text in texts], add_special_tokens=False
         )
@@ -124,7 +124,7 @@ class TextModel:
             ) from error
 
     def _plain(self, text: Any) -> Any:
-        """Characters that no encoding has, which a tokenizer refuses, are left out."""
+        """Return characters that no encoding has, which a tokenizer refuses, are left out."""
         if isinstance(text, tuple):
             return tuple(self._plain(item) for item in text)
         # Half characters come from broken documents, and the tokenizer refuses the whole batch.
@@ -154,7 +154,7 @@ class TextModel:
         )
 
     def _try(self, pairs: bool) -> ModelRun:
-        """One text, or one pair; what fails here is no model for this."""
+        """Return one text, or one pair; what fails here is no model for this."""
         try:
             [batch] = self.read([(PROBE, PROBE) if pairs else PROBE])
         except ModelUnavailable as error:
@@ -180,7 +180,7 @@ class TextModel:
 
 
 def finite(layout: ModelLayout, values: Array) -> Array:
-    """The values; raises ModelUnavailable where one is not a number."""
+    """Return the values; raises ModelUnavailable where one is not a number."""
     if not np.isfinite(values).all():
         raise ModelUnavailable(
             f"The model {layout.place.name} ({layout.place.file}) computes values that are no "
@@ -223,7 +223,7 @@ def _session(layout: ModelLayout) -> Any:
 
 
 def _format_error(error: Exception) -> str:
-    """An error of a library on one line, without the place in its own code."""
+    """Return an error of a library on one line, without the place in its own code."""
     line = " ".join(str(error).split())
     line = _PLACE.sub("", line.rpartition(" failed:")[2])
     return line[:240].rstrip(".") or type(error).__name__
@@ -235,8 +235,8 @@ def _floats(values: Any) -> Array:
 
 
 def _batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Texts of growing length in batches of at most `ROWS`, and `TOKENS` where one alone has not
-    more."""
+    """Yield texts of growing length in batches of at most `ROWS`, and `TOKENS` where one alone has
+    not more."""
     batch: list[int] = []
     for row in order:
         if batch and (len(batch) == ROWS or (len(batch) + 1) * lengths[row] > TOKENS):

@@ -12,7 +12,7 @@ from ragstone.ingest.formats.recognition import Corners, Stretch
 CONFIDENCE = 0.6
 """How sure the recognition of a line has to be, from 0 to 1; others are left out."""
 
-_MOST_RATIO = 4.0
+_MAX_RATIO = 4.0
 """Longer pictures are padded: small ones are enlarged until their shorter side is known well."""
 
 _PARAMS = {
@@ -37,7 +37,7 @@ class RapidOcr:
     """Print in Latin letters, Chinese and Japanese, by RapidOCR."""
 
     def is_installed(self) -> bool:
-        """Whether the extra `ocr` is there."""
+        """Tell whether the extra `ocr` is there."""
         return find_spec("rapidocr") is not None
 
     def read(self, pixels: Any) -> list[Stretch]:
@@ -71,7 +71,7 @@ class RapidOcr:
 
 @cache
 def _engine() -> Any:
-    """The models, which are loaded once in a process."""
+    """Return the models, which are loaded once in a process."""
     import cv2
     from rapidocr import RapidOCR
 
@@ -83,15 +83,15 @@ def _engine() -> Any:
 
 @cache
 def _nothing_found() -> type[Exception]:
-    """What is raised where a picture holds no text."""
+    """Return what is raised where a picture holds no text."""
     from rapidocr.main import RapidOCRError
 
     return cast(type[Exception], RapidOCRError)
 
 
 def _content(pixels: Any) -> tuple[int, int, Any]:
-    """The part of a picture that differs from its ground, with a margin, and from where on it is:
-    a short line on an empty page is not seen from afar. Nothing of an empty one."""
+    """Return the part of a picture that differs from its ground, with a margin, and from where on
+    it is: a short line on an empty page is not seen from afar. Nothing of an empty one."""
     import numpy
 
     grey = pixels.mean(axis=2, dtype=numpy.float32)
@@ -108,8 +108,8 @@ def _pad_picture(pixels: Any) -> Any:
     import cv2
 
     height, width = pixels.shape[:2]
-    below = max(0, math.ceil(width / _MOST_RATIO) - height)
-    beside = max(0, math.ceil(height / _MOST_RATIO) - width)
+    below = max(0, math.ceil(width / _MAX_RATIO) - height)
+    beside = max(0, math.ceil(height / _MAX_RATIO) - width)
     if not (below or beside):
         return pixels
     return cv2.copyMakeBorder(
@@ -136,7 +136,7 @@ def _is_tall(box: Corners) -> bool:
 
 
 def _sides(box: Corners) -> tuple[float, float]:
-    """The width and the height of a box that may be askew."""
+    """Return the width and the height of a box that may be askew."""
     one, two, three, four = box
     return (
         max(math.dist(one, two), math.dist(three, four)),
@@ -145,6 +145,6 @@ def _sides(box: Corners) -> tuple[float, float]:
 
 
 def _from_its_beginning(box: Corners, turn: int) -> Corners:
-    """The corners, the first one where the first letter's upper left one is."""
+    """Return the corners, the first one where the first letter's upper left one is."""
     first = {0: 0, 90: 1, 180: 2, 270: 3}[turn]
     return (*box[first:], *box[:first])

@@ -13,7 +13,7 @@ from ragstone.http.streaming import Transcript, token
 from ragstone.retrieve.penalties import score_share
 from ragstone.service import wire
 
-SNIPPET_CHARS = 200
+PREVIEW_CHARS = 200
 
 
 def rag_response(turn: Turn) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def rag_response(turn: Turn) -> dict[str, Any]:
 
 
 def _source(source: Source) -> dict[str, Any]:
-    """A source; `[Source n]` in the content is the nth of them.
+    """Return a source; `[Source n]` in the content is the nth of them.
 
     Its relevance is comparable across questions: the score that ranked it is not, as the first of
     any ranking has nearly 1.
@@ -47,7 +47,7 @@ def _source(source: Source) -> dict[str, Any]:
         "document_name": source.filename,
         "chunk_id": source.chunk_id,
         "page_number": source.page,
-        "snippet": source.content[:SNIPPET_CHARS],
+        "snippet": source.content[:PREVIEW_CHARS],
         "relevance_score": round(score_share(source) * relevance, 6),
         "similarity_score": similarity,
         **describe_pictures(source),
@@ -62,7 +62,7 @@ class RagStream(Transcript):
         self._sourced = False
 
     def encode(self, event: Event) -> list[dict[str, Any]]:
-        """The data sent to the client for an event."""
+        """Return the data sent to the client for an event."""
         match event:
             case Sources(passages):
                 self._sourced = bool(passages)
@@ -83,5 +83,5 @@ class RagStream(Transcript):
         return []
 
     def encode_failure(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
-        """The last event of an answer that cannot go on."""
+        """Return the last event of an answer that cannot go on."""
         return {"type": "error", "content": error.message, "code": error.code}

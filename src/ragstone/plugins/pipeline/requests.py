@@ -55,7 +55,7 @@ class PipelineRequest(NullableBody):
     )
 
     def ask(self, caller: Caller, id: str) -> Ask:
-        """The question of this caller; raises InputError, TooLarge."""
+        """Return the question of this caller; raises InputError, TooLarge."""
         if self.images and self.mode != "vision":
             raise InputError("Images are looked at in the mode vision.")
         if self.mode == "vision" and not self.images:

@@ -10,7 +10,7 @@ STATEMENTS = ("supported", "answers", "wrong_citations", "check_failure", "note"
 
 
 def answer(result: Mapping[str, Any]) -> Object:
-    """An answered question; `result` is a job's (`jobs.questions.result_of`)."""
+    """Return an answered question; `result` is a job's (`jobs.questions.result_of`)."""
     shown = [] if result.get("refused") else result.get("sources", [])
     return {
         "question": str(result.get("question", "")),
@@ -21,8 +21,8 @@ def answer(result: Mapping[str, Any]) -> Object:
 
 
 def job(job: Any, question: str, no_answer: str, failure: str) -> Object:
-    """A job (`service.jobs.JobView`): pending, completed with its answer, or failed; then `failure`
-    is the answer that a reader gets."""
+    """Return a job (`service.jobs.JobView`): pending, completed with its answer, or failed; then
+    `failure` is the answer that a reader gets."""
     known = {"question": question} if question else {}
     if job.state == "done" and isinstance(job.result, Mapping):
         return {"status": "completed", **answer({**known, **job.result})}

@@ -112,7 +112,7 @@ class PloneClient:
         )
 
     async def count(self) -> int:
-        """How many objects of the content types there are."""
+        """Tell how many objects of the content types there are."""
         await self.check()
         types = list(self._settings.content_types)
         found = await self._search(self.site, {"b_size": 1, "portal_type": types})
@@ -121,7 +121,7 @@ class PloneClient:
     async def list_objects(
         self, below: str = "", *, visitor: bool = False
     ) -> AsyncGenerator[Summary, None]:
-        """Every object at and below an address, or of the whole site.
+        """Yield every object at and below an address, or of the whole site.
 
         Objects come by their UIDs, and each page begins at the last UID of the one before: however
         many are changed meanwhile, none is passed over, and the listing ends.
@@ -150,7 +150,7 @@ class PloneClient:
             last = fresh[-1].uid
 
     async def visible(self, uids: Sequence[str]) -> set[str]:
-        """Those of these objects that the site's visitors find."""
+        """Return those of these objects that the site's visitors find."""
         found: set[str] = set()
         for some in _several(uids, NAMED_AT_ONCE):
             query = {"UID": list(some), "b_size": len(some), "metadata_fields": ["UID"]}
@@ -159,7 +159,7 @@ class PloneClient:
         return found
 
     async def items(self, uids: Sequence[str]) -> list[Item]:
-        """These objects whole, but for those that are gone or that the site fails at."""
+        """Return these objects whole, but for those that are gone or that the site fails at."""
         found: list[Item] = []
         for some in _several(uids, NAMED_AT_ONCE):
             try:
@@ -176,7 +176,7 @@ class PloneClient:
         return [item for item in found if item.get("UID") in uids]
 
     async def item(self, uid: str) -> Item | None:
-        """One whole object; None if there is none."""
+        """Return one whole object; None if there is none."""
         found = await self._search(self.site, _uid_query([uid]))
         given = next((entry for entry in _items(found) if entry.get("UID") == uid), None)
         if given is None and _total(found):
@@ -186,7 +186,7 @@ class PloneClient:
         return given
 
     async def place(self, address: str) -> Summary | None:
-        """The object at an address; None if there is none that the credential may view."""
+        """Return the object at an address; None if there is none that the credential may view."""
         query = {"path.depth": 0, "metadata_fields": FIELDS}
         response = await self._get(f"{address}/@search", query)
         if response.status in (*GONE, *REFUSED):
@@ -215,8 +215,8 @@ class PloneClient:
         return found if isinstance(found, dict) and "entries" in found else None
 
     async def local_roles(self, uids: Sequence[str]) -> dict[str, list[LocalRoles]]:
-        """The roles that users and groups have at these objects themselves, by UID. Sharing leaves
-        out who owns them."""
+        """Return the roles that users and groups have at these objects themselves, by UID. Sharing
+        leaves out who owns them."""
         found: dict[str, list[LocalRoles]] = {}
         for some in _several(uids, NAMED_AT_ONCE):
             fields = ["UID", "get_local_roles"]
@@ -226,7 +226,7 @@ class PloneClient:
         return found
 
     async def download(self, address: str, size: int | None = None) -> bytes:
-        """A file of the site, of so many bytes if that is known; raises TooLarge."""
+        """Return a file of the site, of so many bytes if that is known; raises TooLarge."""
         if site_path(self.site, address) is None:
             raise PloneUnavailable(f"The file {address[:200]} is not on the site {self.site}.")
         response = await self._get(address, {})
@@ -290,7 +290,7 @@ class PloneClient:
     async def _get(
         self, address: str, query: Mapping[str, Any], visitor: bool = False
     ) -> _Response:
-        """A response, tried again where that may help."""
+        """Return a response, tried again where that may help."""
         if visitor:
             return await self._try_request("GET", address, self._visitor, {}, query)
         return await self._try_request("GET", address, self._http, await self._credential(), query)
@@ -306,10 +306,7 @@ class PloneClient:
         return {"authorization": f"Bearer {self._token}"} if self._token else {}
 
     async def _log_in(self) -> str:
-        body = {
-            "login": self._settings.login,
-            "password": self._settings.password,
-        }
+        body = {"login": self._settings.login, "password": self._settings.password}
         response = await self._try_request(
             "POST", f"{self.site}/@login", self._visitor, {}, {}, body
         )
@@ -324,7 +321,7 @@ class PloneClient:
         return self._read_token(response)
 
     async def _renew_token(self) -> str:
-        """A new token for one that is about to end; empty where the site gives none."""
+        """Return a new token for one that is about to end; empty where the site gives none."""
         headers = {"authorization": f"Bearer {self._token}"}
         address = f"{self.site}/@login-renew"
         response = await self._try_request("POST", address, self._http, headers, {}, {})
@@ -403,7 +400,7 @@ def _total(found: Item) -> int:
 
 
 def _roles(said: Any) -> Iterator[LocalRoles]:
-    """Pairs of a name and its roles, as Zope lists them."""
+    """Yield pairs of a name and its roles, as Zope lists them."""
     for pair in said if isinstance(said, list) else ():
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], list):
             yield str(pair[0]), tuple(str(role) for role in pair[1])

@@ -42,10 +42,7 @@ def sync(
 
     settings = context_settings(context)
     plone = PloneSettings.of(settings).model_copy(
-        update={
-            **({"url": url} if url else {}),
-            **({"token": SecretStr(token)} if token else {}),
-        }
+        update={**({"url": url} if url else {}), **({"token": SecretStr(token)} if token else {})}
     )
     settings = settings.model_copy(update={"plone": plone})
     run(settings, lambda service: _sync(service, settings, full, as_json))

@@ -22,7 +22,7 @@ def basic_header(settings: PloneSettings) -> str:
 
 
 def token_expiry(token: str) -> float | None:
-    """When a token ends, in seconds since 1970; None where it does not say."""
+    """Return when a token ends, in seconds since 1970; None where it does not say."""
     parts = token.split(".")
     if len(parts) != 3:
         return None
@@ -35,6 +35,6 @@ def token_expiry(token: str) -> float | None:
 
 
 def ends_soon(token: str) -> bool:
-    """Whether a token is to be renewed now."""
+    """Tell whether a token is to be renewed now."""
     end = token_expiry(token)
     return end is not None and end - time.time() < RENEWED_BEFORE

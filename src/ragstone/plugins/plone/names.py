@@ -36,7 +36,7 @@ _KEYS = ("allowedRolesAndUsers", "allowed_roles_and_users")
 
 
 def stated_readers(item: Mapping[str, Any]) -> list[str] | None:
-    """Who may read an object, where the site itself says so; None where it does not."""
+    """Return who may read an object, where the site itself says so; None where it does not."""
     for place in (add_on_fields(item), item):
         for key in _KEYS:
             value = place.get(key)
@@ -53,7 +53,7 @@ def add_on_fields(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def names(tokens: Iterable[str]) -> tuple[str, ...]:
-    """The values of `allowedRolesAndUsers` as the names that a principal has.
+    """Return the values of `allowedRolesAndUsers` as the names that a principal has.
 
     Anonymous is everyone of the tenant; a role is the group of its name; `user:x` is both the user
     and the group x, as Plone spells groups like users. A user called like a role is the user alone.
@@ -77,9 +77,9 @@ def names(tokens: Iterable[str]) -> tuple[str, ...]:
 def reader_names(
     roles: Iterable[str], entries: Iterable[Mapping[str, Any]], owners: Iterable[str]
 ) -> tuple[str, ...]:
-    """The same for an object that everyone with one of these roles may view: who has it on the
-    whole site, those of the sharing page's `entries` who have it there, and `owners`, users who may
-    view it besides."""
+    """Return the same for an object that everyone with one of these roles may view: who has it on
+    the whole site, those of the sharing page's `entries` who have it there, and `owners`, users who
+    may view it besides."""
     wanted = set(roles)
     found = [
         f"group:{CONNECTOR}",
@@ -106,7 +106,7 @@ def reader_names(
 
 
 def site_path(site: str, address: str) -> str | None:
-    """The path of an object below the site, such as /news/today; None if it is elsewhere."""
+    """Return the path of an object below the site, such as /news/today; None if it is elsewhere."""
     root, place = urlsplit(site.rstrip("/")), urlsplit(address)
     if (root.scheme, root.netloc) != (place.scheme, place.netloc):
         return None
@@ -134,13 +134,13 @@ def filter_path(path: str, asked_at: str, site: str) -> str:
 
 
 def _context(asked_at: str) -> list[str]:
-    """The place in the site that a service was called at."""
+    """Return the place in the site that a service was called at."""
     return _parts(unquote(asked_at).rpartition("/@")[0])
 
 
 def _parts(path: str) -> list[str]:
-    """The names in a path, without those that are none: what a virtual host is made of, namespaces
-    such as ++api++, and views."""
+    """Return the names in a path, without those that are none: what a virtual host is made of,
+    namespaces such as ++api++, and views."""
     names = [part for part in path.split("/") if part and part != "."]
     if names[:1] == ["VirtualHostBase"] and "VirtualHostRoot" in names:
         root = names.index("VirtualHostRoot")

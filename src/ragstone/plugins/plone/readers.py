@@ -34,12 +34,12 @@ LOOKED_AT = 4
 
 
 def read_site_readers(item: Item, about: Summary, now: float) -> tuple[str, ...] | None:
-    """Who may view an object as the site itself says, None where it does not. Only the add-on
-    counts in whether the object is published by now."""
+    """Return who may view an object as the site itself says, None where it does not. Only the
+    add-on counts in whether the object is published by now."""
     told = stated_readers(item)
     if told is None:
         return None
-    return MANAGERS if about.hidden(now) and not add_on_fields(item) else names(told)
+    return MANAGERS if about.is_hidden(now) and not add_on_fields(item) else names(told)
 
 
 class Readers:
@@ -61,7 +61,7 @@ class Readers:
     async def of(
         self, objects: Sequence[Summary], public: AnySet[str]
     ) -> dict[str, tuple[str, ...]]:
-        """The names of those who may view each object, by UID; `public` are the UIDs of what
+        """Return the names of those who may view each object, by UID; `public` are the UIDs of what
         visitors find."""
         found: dict[str, tuple[str, ...]] = {}
         closed: list[Summary] = []
@@ -69,7 +69,7 @@ class Readers:
         for item in objects:
             if item.uid in public:
                 found[item.uid] = VISITORS
-            elif item.hidden(now) or self._client.is_visitor:
+            elif item.is_hidden(now) or self._client.is_visitor:
                 found[item.uid] = MANAGERS
             else:
                 closed.append(item)
@@ -120,7 +120,7 @@ class Readers:
         return sharing
 
     async def _above(self, summary: Summary) -> list[Summary]:
-        """The object and what it is in, up to the site, as far as that can be seen."""
+        """Return the object and what it is in, up to the site, as far as that can be seen."""
         chain, address, site = [summary], summary.address, self._client.site
         while address != site and address.startswith(site + "/"):
             address = address.rpartition("/")[0]

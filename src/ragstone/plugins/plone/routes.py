@@ -71,7 +71,7 @@ class PloneRoute(APIRoute):
 
     @staticmethod
     def format_refusal(refusal: Refusal) -> Response:
-        """The refusal, with the site's own message where an answer could not be made."""
+        """Return the refusal, with the site's own message where an answer could not be made."""
         error = refusal.error
         if isinstance(error, ConfigError):
             refusal = replace(refusal, status=503)
@@ -123,7 +123,7 @@ class Questions:
         self._plone = PloneSettings.of(settings)
 
     def ask(self, body: AskRequest, asked_at: str, caller: Caller) -> Ask:
-        """The question; raises InputError, Unauthorized, UnknownCollection."""
+        """Return the question; raises InputError, Unauthorized, UnknownCollection."""
         plone = self._plone
         path = filter_path(body.path or "", asked_at, plone.url)
         return self.ask_below(path, body.question, body.sync, caller)
@@ -131,7 +131,7 @@ class Questions:
     def ask_below(
         self, path: str, question: str, sync: bool, caller: Caller, guidance: str = ""
     ) -> Ask:
-        """The same for a path below the site; `guidance` is the site's own prompt."""
+        """Return the same for a path below the site; `guidance` is the site's own prompt."""
         check_enabled(self._settings)
         if not question.strip():
             raise InputError("question: it is empty; write what you want to know.")
@@ -152,7 +152,7 @@ class Questions:
         )
 
     async def answer(self, ask: Ask) -> Object:
-        """What a synchronous question gets."""
+        """Return what a synchronous question gets."""
         events = self._service.ask(ask)
         try:
             turn = await finish_turn(or_refusal(ask, events, self._refusal(ask.question)))
@@ -170,7 +170,7 @@ class Questions:
         return self._format_job(job, ask.question)
 
     async def poll(self, caller: Caller, id: str) -> Object:
-        """How far a question is; raises UnknownJob."""
+        """Tell how far a question is; raises UnknownJob."""
         check_enabled(self._settings)
         narrow_principal(caller, self._plone.collection)
         job = await self._jobs.get(as_plone(caller), id)
@@ -304,11 +304,7 @@ def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> Non
 
 
 def _add_signed(
-    routes: APIRouter,
-    site: PloneSite,
-    questions: Questions,
-    service: Service,
-    settings: Settings,
+    routes: APIRouter, site: PloneSite, questions: Questions, service: Service, settings: Settings
 ) -> None:
     """What the add-on in the site calls, with the signature of content events."""
     calls = VisitorCalls(service, settings, questions, site)
@@ -345,7 +341,7 @@ class VisitorCalls:
         self._site = site
 
     async def answer(self, call: VisitorCall) -> Object:
-        """What the visitor gets; raises what the services of the site raise."""
+        """Return what the visitor gets; raises what the services of the site raise."""
         caller = visiting(call.visitor, PloneSettings.of(self._settings))
         await check_named(self._service.people, caller)
         ASKING.set(caller)
@@ -372,8 +368,8 @@ class VisitorCalls:
 
 
 def as_plone(caller: Caller) -> Principal:
-    """Who asks, as Plone sees it: whoever is logged in has the role Authenticated, and who has
-    shown no credential is its visitor Anonymous."""
+    """Return who asks, as Plone sees it: whoever is logged in has the role Authenticated, and who
+    has shown no credential is its visitor Anonymous."""
     principal = caller.principal
     if caller == GUEST:
         return replace(principal, user="", groups=())
@@ -384,7 +380,7 @@ def as_plone(caller: Caller) -> Principal:
 
 
 async def _as_printed(answer: Coroutine[Any, Any, Object]) -> Object:
-    """An answer without the UIDs of its sources, which only the site is told."""
+    """Return an answer without the UIDs of its sources, which only the site is told."""
     found = await answer
     for source in found.get("sources", ()):
         del source["uid"]
@@ -392,8 +388,4 @@ async def _as_printed(answer: Coroutine[Any, Any, Object]) -> Object:
 
 
 async def _with_address(request: Request, body: Coroutine[Any, Any, Object]) -> Object:
-    return {"@id": _address(request), **await body}
-
-
-def _address(request: Request) -> str:
-    return f"{str(request.base_url).rstrip('/')}{request.url.path}"
+    return {"@id": f"{str(request.base_url).rstrip('/')}{request.url.path}", **await body}

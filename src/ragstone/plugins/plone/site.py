@@ -32,7 +32,7 @@ EVENTS = frozenset(
 )
 EVENT_SECONDS = 300
 """How old a signed event may be."""
-MOST_SEEN = 100_000
+MAX_SEEN = 100_000
 LONGEST_TYPE = 200
 _UID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
@@ -84,7 +84,7 @@ class PloneSite:
         return {"status": "queued", "queued_count": count, "content_types": types}
 
     def verify(self, headers: Mapping[str, str], body: bytes) -> Object:
-        """The event of a webhook; raises Unauthorized, InputError."""
+        """Return the event of a webhook; raises Unauthorized, InputError."""
         return self._events.verify(headers, body)
 
     def check_signature(self, headers: Mapping[str, str], body: bytes) -> None:
@@ -165,7 +165,7 @@ class SignedEvents:
         self._seen: dict[str, int] = {}
 
     def verify(self, headers: Mapping[str, str], body: bytes) -> Object:
-        """The event; raises Unauthorized, Unavailable where too much comes, InputError."""
+        """Return the event; raises Unauthorized, Unavailable where too much comes, InputError."""
         signature = self.check(headers, body)
         return {**_event(body), "signature": signature}
 
@@ -193,13 +193,13 @@ class SignedEvents:
         self._seen = {item: until for item, until in self._seen.items() if until >= now}
         if signature in self._seen:
             raise Unauthorized("The event was taken already; a replay is refused.")
-        if len(self._seen) >= MOST_SEEN:
+        if len(self._seen) >= MAX_SEEN:
             raise Unavailable("Too many events at once. Send it again later.", self._seconds)
         self._seen[signature] = at + self._seconds
 
 
 def sign(secret: bytes, stamp: str, body: bytes) -> str:
-    """The signature header of an event."""
+    """Return the signature header of an event."""
     text = stamp.encode("utf-8", "replace") + b"." + body
     return f"sha256={hmac.new(secret, text, hashlib.sha256).hexdigest()}"
 

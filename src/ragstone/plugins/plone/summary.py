@@ -23,14 +23,14 @@ class Summary:
     expires: float = 0.0
     folderish: bool = False
 
-    def hidden(self, now: float) -> bool:
-        """Whether it is not published yet, or has expired: searches leave it out but for those who
-        see all of a site."""
+    def is_hidden(self, now: float) -> bool:
+        """Tell whether it is not published yet, or has expired: searches leave it out but for those
+        who see all of a site."""
         return self.effective > now or 0 < self.expires <= now
 
 
 def summary(item: Mapping[str, Any]) -> Summary | None:
-    """An item of a listing, or a whole object; None for one that cannot be named."""
+    """Return an item of a listing, or a whole object; None for one that cannot be named."""
     uid, address = item.get("UID"), item.get("@id")
     if not isinstance(uid, str) or not uid or not isinstance(address, str):
         return None

@@ -160,7 +160,7 @@ class PloneSync:
         return str(found.get("@id")) if found.get("is_folderish") is True else None
 
     async def _list_site(self, below: str) -> _Listed:
-        """The site now, from listings that began and ended with a valid credential."""
+        """Return the site now, from listings that began and ended with a valid credential."""
         for _ in range(LISTED_AGAIN):
             await self._client.check()
             objects = {item.uid: item async for item in self._client.list_objects(below)}
@@ -173,13 +173,13 @@ class PloneSync:
         raise PloneUnavailable(_ENDED)
 
     def _path(self, item: Summary) -> str | None:
-        """The place of an object in the collection; None for what does not belong there."""
+        """Return the place of an object in the collection; None for what does not belong there."""
         if item.type not in self._types:
             return None
         return site_path(self._client.site, item.address)
 
     def _notes(self, site: _Listed, wanted: Sequence[Summary]) -> Names:
-        """What an administrator should know of a site that shows little."""
+        """Return what an administrator should know of a site that shows little."""
         notes = (VISITOR,) if self._client.is_visitor else ()
         kinds = Counter(entry.type for entry in site.objects.values())
         kinds.subtract(item.type for item in wanted)
@@ -200,8 +200,8 @@ class PloneSync:
     async def _todo(
         self, site: _Listed, wanted: Sequence[Summary], known: Known, full: bool
     ) -> tuple["_Expected", list[Summary]]:
-        """Who may view the objects, and which of them are to be fetched: first what is known, as
-        fewer people may see it now."""
+        """Return who may view the objects, and which of them are to be fetched: first what is
+        known, as fewer people may see it now."""
         sample = await self._client.items([entry.uid for entry in wanted[:3]])
         if any(stated_readers(item) is not None for item in sample):
             # Only whole objects say who may view them.
@@ -217,7 +217,7 @@ class PloneSync:
         return _Expected(allowed, readers.untold), todo
 
     def _differs(self, item: Summary, allowed: Names, documents: Sequence[Document]) -> bool:
-        """Whether what the collection has of an object is not what the site has."""
+        """Tell whether what the collection has of an object is not what the site has."""
         path = self._path(item)
         return not any(
             document.path == path
@@ -249,8 +249,8 @@ class PloneSync:
         return replace(done, deleted=await self._delete(gone))
 
     async def _still_there(self, known: Known, uids: Sequence[str]) -> set[str]:
-        """Those of the objects that can be viewed though they are not listed, as while the site's
-        catalog is being made anew, and by the same people as before."""
+        """Return those of the objects that can be viewed though they are not listed, as while the
+        site's catalog is being made anew, and by the same people as before."""
         limit = asyncio.Semaphore(LOOKED_AT)
         readers = Readers(self._client, self._settings)
 
@@ -263,7 +263,7 @@ class PloneSync:
                 if about is None or about.uid != uid or self._path(about) != document.path:
                     return False
                 if public:
-                    return not about.hidden(time.time())
+                    return not about.is_hidden(time.time())
                 return _is_for(document, (await readers.of([about], set()))[uid])
 
         found = await asyncio.gather(*(there(uid) for uid in uids))
@@ -369,7 +369,7 @@ class PloneSync:
         return found
 
     async def _spool_object(self, ready: _Ready) -> Handed:
-        """An object with its content in the spool."""
+        """Return an object with its content in the spool."""
         content, name = await self._content(ready.item, ready.path)
         file = await asyncio.to_thread(self._spool.add, io.BytesIO(content), name)
         return Handed(
@@ -397,7 +397,7 @@ class PloneSync:
         return await self._client.download(file["download"], known), name
 
     async def _ingest(self, handed: tuple[Handed, ...], wait: bool) -> Progress:
-        """The end of the job, or its beginning, from which on it is durable."""
+        """Return the end of the job, or its beginning, from which on it is durable."""
         last = Progress("", finished=True)
         if handed:
             settings = self._settings
@@ -421,7 +421,7 @@ class PloneSync:
         return known
 
     async def _documents(self) -> list[Document]:
-        """All documents of the collection, those that never answered among them."""
+        """Return all documents of the collection, those that never answered among them."""
         found: list[Document] = []
         try:
             while True:
@@ -469,7 +469,7 @@ def _metadata(item: Summary) -> dict[str, str]:
 def _unlike(
     documents: Sequence[Document], path: str | None, allowed: Names | None
 ) -> list[Document]:
-    """Documents that are elsewhere, or for others."""
+    """Return documents that are elsewhere, or for others."""
     return [
         document
         for document in documents
@@ -478,8 +478,8 @@ def _unlike(
 
 
 def _is_for(document: Document, allowed: Names | None) -> bool:
-    """Whether a document came for these readers. Those that an administrator has set stay, whatever
-    the site says."""
+    """Tell whether a document came for these readers. Those that an administrator has set stay,
+    whatever the site says."""
     own = document.own_readers or document.allowed
     return allowed is not None and (document.readers_fixed or own == allowed)
 

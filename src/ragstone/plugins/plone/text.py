@@ -31,7 +31,7 @@ _OWN = {"title", "description"}
 
 
 def page(item: Item) -> str:
-    """The object as HTML; what cannot be text is left out."""
+    """Return the object as HTML; what cannot be text is left out."""
     title = html.escape(_plain(item.get("title")))
     parts = [f"<h1>{title}</h1>"] if title else []
     if about := _plain(item.get("description")):
@@ -48,7 +48,7 @@ def page(item: Item) -> str:
 
 
 def _field(name: str, value: Any) -> Iterator[str]:
-    """A rich text as it is, a plain one with its name; nothing of other kinds."""
+    """Yield a rich text as it is, a plain one with its name; nothing of other kinds."""
     if isinstance(value, Mapping) and isinstance(value.get("data"), str):
         if "html" in str(value.get("content-type", "text/html")):
             yield f"<div>{value['data']}</div>"
@@ -62,7 +62,7 @@ def _field(name: str, value: Any) -> Iterator[str]:
 
 
 def _blocks(item: Item, depth: int) -> Iterator[str]:
-    """The blocks of Volto in their order; blocks missing from the layout come last."""
+    """Yield the blocks of Volto in their order; blocks missing from the layout come last."""
     blocks = item.get("blocks")
     if not isinstance(blocks, Mapping) or depth > DEEPEST:
         return
@@ -76,7 +76,7 @@ def _blocks(item: Item, depth: int) -> Iterator[str]:
 
 
 def _block(block: Item, depth: int) -> Iterator[str]:
-    """The text of a block: its rich text, else its words, and its inner blocks."""
+    """Yield the text of a block: its rich text, else its words, and its inner blocks."""
     if depth > DEEPEST:
         return
     rich = _slate(block.get("value"), depth)
@@ -92,7 +92,7 @@ def _block(block: Item, depth: int) -> Iterator[str]:
 
 
 def _field_text(name: str, said: Any, depth: int) -> Iterator[str]:
-    """One text of a block, in whatever shape the block keeps it."""
+    """Yield one text of a block, in whatever shape the block keeps it."""
     if isinstance(said, str) and said.strip():
         yield said if name == "html" else _paragraph(said)
     elif isinstance(said, Mapping):
@@ -102,7 +102,7 @@ def _field_text(name: str, said: Any, depth: int) -> Iterator[str]:
 
 
 def _inside(item: Item, depth: int) -> Iterator[str]:
-    """A table, or a part that has its own text: a card, a column, a tab."""
+    """Yield a table, or a part that has its own text: a card, a column, a tab."""
     if item.get("rows"):
         yield _table(item, depth)
     elif "@type" in item or "blocks" in item or "title" in item:
@@ -120,7 +120,7 @@ def _words(text: Item) -> Iterator[str]:
 
 
 def _slate(value: Any, depth: int) -> str:
-    """Slate's tree of nodes as HTML."""
+    """Write Slate's tree of nodes as HTML."""
     if depth > DEEPEST:
         return ""
     if isinstance(value, list):

@@ -23,11 +23,11 @@ from ragstone.plugins.plone.settings import PloneSettings
 OWN = "ragstone:"
 """How the groups of the connectors begin, which no visitor is in."""
 
-MOST_GROUPS = 1000
+MAX_GROUPS = 1000
 
 _T = TypeVar("_T", bound="_Signed")
 _Name = Annotated[Text, Field(min_length=1, max_length=255)]
-_Names = Annotated[list[_Name], Field(max_length=MOST_GROUPS)]
+_Names = Annotated[list[_Name], Field(max_length=MAX_GROUPS)]
 
 
 class _Signed(BaseModel):
@@ -72,18 +72,18 @@ class SiteSettings(_Signed):
 
 
 def visitor_call(body: bytes) -> VisitorCall:
-    """The call in a signed body; raises InputError."""
+    """Return the call in a signed body; raises InputError."""
     return _read(VisitorCall, body)
 
 
 def site_settings(body: bytes) -> SiteSettings:
-    """The records in a signed body; raises InputError."""
+    """Return the records in a signed body; raises InputError."""
     return _read(SiteSettings, body)
 
 
 def visitor_caller(visitor: Visitor, settings: PloneSettings) -> Caller:
-    """The visitor as a caller that reaches the site's collection alone; raises Unauthorized for a
-    name that no visitor has."""
+    """Return the visitor as a caller that reaches the site's collection alone; raises Unauthorized
+    for a name that no visitor has."""
     if not visitor.user:
         nobody = Principal(settings.tenant, "", ())
         return Caller(nobody, "reader", (settings.collection,), f"plone:{visitor.place}:anonymous")

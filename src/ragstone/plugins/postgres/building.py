@@ -53,7 +53,7 @@ class Hnsw:
         return self.half or dimensions > FULL
 
     def definition(self, table: str, dimensions: int) -> str:
-        """What is indexed, and how."""
+        """Return what is indexed, and how."""
         half = self.is_half(dimensions)
         field = f"({_at_half(dimensions)})" if half else "dense"
         kind = "halfvec" if half else "vector"
@@ -64,9 +64,9 @@ class Hnsw:
 
 
 def nearest(table: str, dimensions: int, half: bool, where: str) -> str:
-    """The statement that finds the chunks nearest to a vector; the order of those that an index of
-    half precision finds is that of the whole vectors. Its values are the vector, those of `where`,
-    the vector and how many."""
+    """Return the statement that finds the chunks nearest to a vector; the order of those that an
+    index of half precision finds is that of the whole vectors. Its values are the vector, those of
+    `where`, the vector and how many."""
     near = "dense <=> %s"
     if half:
         near = f"{_at_half(dimensions)} <=> {_at_half(dimensions, '%s')}"
@@ -78,8 +78,8 @@ def nearest(table: str, dimensions: int, half: bool, where: str) -> str:
 
 
 def nearest_late(table: str, where: str) -> str:
-    """The statement that finds candidates of late interaction. Its values are the encoding of a
-    question, those of `where`, the encoding and how many."""
+    """Return the statement that finds candidates of late interaction. Its values are the encoding
+    of a question, those of `where`, the encoding and how many."""
     return (
         f"SELECT chunk_id, 1 - ({rows.LATE} <=> %s) FROM {table} "
         f"WHERE {rows.LATE} IS NOT NULL AND {where} "
@@ -103,8 +103,8 @@ def check_dimensions(collection: Collection) -> None:
 
 
 async def uses_half(connection: Connection, collection: Collection, table: str, hnsw: Hnsw) -> bool:
-    """Whether vectors are to be looked for at half precision: by the index that is wanted, or by
-    what an earlier setting had built until that is whole."""
+    """Tell whether vectors are to be looked for at half precision: by the index that is wanted, or
+    by what an earlier setting had built until that is whole."""
     found = await rows.indexes(connection, table)
     whole = [name for name, done in found.items() if done and name.startswith(DENSE)]
     wanted = hnsw.name(collection.dimensions)
@@ -116,7 +116,7 @@ async def uses_half(connection: Connection, collection: Collection, table: str, 
 async def lacks_index(
     connection: Connection, collection: Collection, table: str, hnsw: Hnsw
 ) -> bool:
-    """Whether there are chunks, and an index over them is not as it should be."""
+    """Tell whether there are chunks, and an index over them is not as it should be."""
     found = await rows.indexes(connection, table)
     if all(found.get(name) for name in _index_definitions(collection, table, hnsw)):
         return False
@@ -125,7 +125,7 @@ async def lacks_index(
 
 
 async def is_held_up(connection: Connection) -> bool:
-    """Whether what is built now would wait long for somebody to end."""
+    """Tell whether what is built now would wait long for somebody to end."""
     found = await connection.execute(
         "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() "
         "AND pid <> pg_backend_pid() AND backend_type = 'client backend' "
@@ -166,7 +166,7 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
 
 
 def _index_definitions(collection: Collection, table: str, hnsw: Hnsw) -> dict[str, str]:
-    """The indexes that a table should have, by what their names say behind its own."""
+    """Return the indexes that a table should have, by what their names say behind its own."""
     found = {
         rows.TERMS: rows.terms(table),
         hnsw.name(collection.dimensions): hnsw.definition(table, collection.dimensions),

@@ -118,7 +118,7 @@ class PostgresConnections:
                 return await work(connection)
 
     def pool_use(self) -> PoolUse:
-        """How many connections are in use, and how much waits for one."""
+        """Tell how many connections are in use, and how much waits for one."""
         known = self._pool.get_stats()
         used = known["pool_size"] - known["pool_available"]
         return PoolUse("index", used, self._pool.max_size, known["requests_waiting"])

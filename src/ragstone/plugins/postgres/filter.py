@@ -21,7 +21,7 @@ from ragstone.core.filters import (
 
 LISTS = frozenset({"allowed", "folders"})
 PAIRS = "pairs"
-LONGEST = 500
+MAX_KEYWORD_CHARS = 500
 """Characters of a keyword that are kept as they are; PostgreSQL indexes at most 2,700 bytes."""
 
 Sql = tuple[str, list[Any]]
@@ -36,9 +36,9 @@ def translate(condition: Filter) -> Sql:
 def keyword(value: str) -> str:
     """`value` as a column holds it: no zero character, no half a character, not too long."""
     safe = value.replace("\0", "\uf8ff").encode("utf-8", "replace").decode()
-    if len(safe) <= LONGEST:
+    if len(safe) <= MAX_KEYWORD_CHARS:
         return safe
-    return f"{safe[:LONGEST]}#{sha256(safe.encode()).hexdigest()}"
+    return f"{safe[:MAX_KEYWORD_CHARS]}#{sha256(safe.encode()).hexdigest()}"
 
 
 def _translate(condition: Filter) -> Sql:

@@ -18,10 +18,10 @@ FUNCTION = "ragstone_impacts"
 LEVELS = 16
 """Steps of a weight; part of the form of the tables."""
 
-MOST = K1 + 1
+MAX_SCORE = K1 + 1
 """The largest weight of a word in a chunk."""
 
-STEP = MOST / LEVELS
+STEP = MAX_SCORE / LEVELS
 
 SHARES = (0, 0, 0, 0.01, 0.07, 0.145, 0.215, 0.23, 0.17, 0.09, 0.04, 0.02, 0.008, 0.001, 5e-4, 5e-4)
 """How many of the chunks with a word hold it at each level, measured on chunks of the default size.
@@ -36,11 +36,11 @@ TOGETHER = 500
 COMMON = 6
 """So many of the commonest words are left out of conditions, in every combination up to three."""
 
-LONGEST = 32
+MAX_WORDS = 32
 """Words of a question above which every chunk with one is scored: the index compares each chunk
 with all words of a condition, and takes longer for them than the scores do."""
 
-ALONE = 100
+MAX_ALONE = 100
 """Chunks that may have one word of a question and no other, and are read all the same."""
 
 CLAUSES = 6
@@ -54,7 +54,7 @@ CREATE OR REPLACE FUNCTION {FUNCTION}(words sparsevec) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 100000 AS $$BEGIN RETURN (
   SELECT pg_catalog.array_agg(
     ((pg_catalog.split_part(pair, ':', 1)::int8 - 1) * {LEVELS}) + LEAST({LEVELS - 1},
-      pg_catalog.floor(pg_catalog.split_part(pair, ':', 2)::float8 * {LEVELS} / {MOST}))::int8)
+      pg_catalog.floor(pg_catalog.split_part(pair, ':', 2)::float8 * {LEVELS} / {MAX_SCORE}))::int8)
   FROM pg_catalog.unnest(pg_catalog.string_to_array(
     pg_catalog.btrim(pg_catalog.split_part(words::text, '/', 1), '{{}}'), ',')) AS pair
   WHERE pair <> ''
@@ -84,7 +84,7 @@ class Impact:
 
     def __init__(self, weights: Mapping[int, float], held: Mapping[int, int]) -> None:
         self._held = held
-        self._largest = {word: weight * MOST for word, weight in weights.items()}
+        self._largest = {word: weight * MAX_SCORE for word, weight in weights.items()}
         self._common = sorted(weights, key=lambda word: -held[word])
         steps = [step for word in weights for step in _steps(word, weights[word], held[word])]
         self._steps = sorted(steps, key=lambda step: -step.gain / (step.chunks + 1))
@@ -109,13 +109,15 @@ class Impact:
             word, level = divmod(impact, LEVELS)
             chunks[word] += self._held[word] * SHARES[level]
         most = sorted(chunks, key=lambda word: -chunks[word])[:CLAUSES]
-        many = [word for word in most if chunks[word] > ALONE]
+        many = [word for word in most if chunks[word] > MAX_ALONE]
         return [found for item in many if (found := [w for w in self._common if w != item])]
 
     def conditions(self, score: float) -> list[Impacts]:
-        """What every chunk of at least `score` meets, most selective first."""
+        """Return what every chunk of at least `score` meets, most selective first."""
         found = [
-            made for left_out in self._left_out() if (made := self._condition(left_out, score))
+            made
+            for left_out in self._list_omissions()
+            if (made := self._condition(left_out, score))
         ]
         chosen: list[Impacts] = []
         for _, impacts in sorted(found, key=lambda item: item[0]):
@@ -125,15 +127,15 @@ class Impact:
         fitting = sum(size <= TOGETHER for size in sizes)
         return chosen[: min(CONDITIONS, max(1, fitting))]
 
-    def _left_out(self) -> Iterable[Sequence[int]]:
+    def _list_omissions(self) -> Iterable[Sequence[int]]:
         for number in range(4):
             yield from combinations(self._common[:COMMON], number)
         for number in range(4, min(len(self._common), 2 * COMMON)):
             yield self._common[:number]
 
     def _condition(self, left_out: Sequence[int], score: float) -> tuple[float, Impacts] | None:
-        """Which impacts of the other words one needs, if those left out have all they can have;
-        None where they may be enough."""
+        """Return which impacts of the other words one needs, if those left out have all they can
+        have; None where they may be enough."""
         missing = score * CAREFUL - sum(self._largest[word] for word in left_out)
         if missing <= 0:
             return None

@@ -123,7 +123,7 @@ class Leases:
         self._watched[number] = asyncio.create_task(self._give_way(number))
 
     def _unwatch(self, number: int) -> bool:
-        """Whether a search that ends now has given way."""
+        """Tell whether a search that ends now has given way."""
         watching = self._watched.pop(number, None)
         gave_way = watching is not None and watching.done() and watching.result()
         if watching is not None:
@@ -168,7 +168,7 @@ class Leases:
         return task
 
     async def _release(self, taking: "asyncio.Future[Any]", number: int) -> bool:
-        """Whether the lock was held until now."""
+        """Tell whether the lock was held until now."""
         try:
             session, _ = await taking
             statement = f"SELECT pg_advisory_unlock_shared({SEARCHING}, {number})"
@@ -278,7 +278,7 @@ class Leases:
                 await self._execute("SELECT pg_advisory_unlock(%s, %s)", lock)
 
     async def is_alone(self) -> bool:
-        """Whether no other server has the database open."""
+        """Tell whether no other server has the database open."""
         session = await self._open()
         return all(pid == session.info.backend_pid for pid, _ in await self._list_locks(PRESENT))
 

@@ -128,7 +128,7 @@ class SharedView:
             yield
 
     async def _is_helped(self, key: Key) -> bool:
-        """Whether others still do parts of an ingest whose own process has gone."""
+        """Tell whether others still do parts of an ingest whose own process has gone."""
         part = select(jobs.c.id).where(
             jobs.c.kind.in_(PARTS), jobs.c.state == RUNNING, jobs.c.tenant == key[0]
         )

@@ -124,7 +124,7 @@ class Postgres:
         await connection.execute(_UNLIMITED)
 
     async def need_room(self) -> None:
-        """Its disk is its server's to watch."""
+        """Do nothing: its disk is its server's to watch."""
 
     async def begin_writing(self, connection: AsyncConnection) -> None:
         await connection.begin()
@@ -141,7 +141,7 @@ class Postgres:
             return result
 
     async def aclose(self) -> None:
-        """Nothing but the engine was opened."""
+        """Close nothing: nothing but the engine was opened."""
 
     def keep(self, connection: Connection, schema: str) -> str:
         """Copy every table beside it, but those of an index. Raises StateUnavailable if that cannot

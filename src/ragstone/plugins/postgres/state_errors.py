@@ -6,7 +6,7 @@ from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, S
 
 
 def explain_error(error: BaseException | None, name: str) -> RagstoneError | None:
-    """The operator's message for a driver error; None for a mistake in a statement."""
+    """Return the operator's message for a driver error; None for a mistake in a statement."""
     state = getattr(error, "sqlstate", None) or ""
     said = str(error)
     for matches, raised, message in _MEANINGS:
@@ -58,10 +58,6 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[RagstoneError], str], ...] = (
         StateUnavailable,
         "The database {} took longer than a statement may. Try again.",
     ),
-    (
-        ("40001", "40P01"),
-        StateUnavailable,
-        "The database {} had two changes at once. Try again.",
-    ),
+    (("40001", "40P01"), StateUnavailable, "The database {} had two changes at once. Try again."),
 )
 """SQLSTATE codes; while a connection is being made there are only the server's words."""

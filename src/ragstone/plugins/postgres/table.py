@@ -115,7 +115,7 @@ class ChunkTable:
 
 
 def chunk_table(collection: Collection) -> ChunkTable:
-    """Where a collection is."""
+    """Return where a collection is."""
     if not collection.shared:
         return ChunkTable(table_name(collection))
     return ChunkTable(shared_name(collection), _identity(collection))
@@ -127,7 +127,7 @@ def table_name(collection: Collection) -> str:
 
 
 def shared_name(collection: Collection) -> str:
-    """The name of the table that it shares with others whose rows have the same columns."""
+    """Return the name of the table that it shares with others whose rows have the same columns."""
     return f"ragstone_shared_{collection.dimensions}{'_late' if collection.late else ''}"
 
 
@@ -137,13 +137,13 @@ def _identity(collection: Collection) -> str:
 
 
 def columns(collection: Collection) -> tuple[str, ...]:
-    """The columns of the collection's table."""
+    """Return the columns of the collection's table."""
     return (*COLUMNS, LATE) if collection.late else COLUMNS
 
 
 def schema(table: str, collection: Collection) -> list[str]:
-    """The statements that make new tables and indexes. The index over meaning is built when there
-    is something in it (`building.py`)."""
+    """Return the statements that make new tables and indexes. The index over meaning is built when
+    there is something in it (`building.py`)."""
     made = [
         f"CREATE TABLE {table} (chunk_id {ID} PRIMARY KEY, {_definitions(collection)})",
         # Beside what is filtered by, not apart: it is read for every chunk that is scored.
@@ -163,7 +163,7 @@ def schema(table: str, collection: Collection) -> list[str]:
 
 
 def shared_schema(table: str, collection: Collection) -> list[str]:
-    """The statements that make tables for many collections, each a part.
+    """Return the statements that make tables for many collections, each a part.
 
     Without figures about its columns the planner takes a part for one of 200 and reads it by the
     primary key, whatever was there when figures would have been made.
@@ -202,8 +202,8 @@ def _definitions(collection: Collection) -> str:
 
 
 def upgrade(table: str) -> list[str]:
-    """The statements that bring tables of the first form to this one, which take a moment: what
-    takes long is built afterwards (`building.py`)."""
+    """Return the statements that bring tables of the first form to this one, which take a moment:
+    what takes long is built afterwards (`building.py`)."""
     return [
         f"ALTER TABLE {table}_words ADD COLUMN stripe int2 NOT NULL DEFAULT 0",
         f"ALTER TABLE {table}_words DROP CONSTRAINT {table}_words_pkey, "
@@ -214,8 +214,8 @@ def upgrade(table: str) -> list[str]:
 
 
 def terms(table: str) -> str:
-    """What the index over words is over. What it has yet to sort in, in kilobytes, is read by every
-    search; with a quarter of that, writing takes a fifth longer."""
+    """Return what the index over words is over. What it has yet to sort in, in kilobytes, is read
+    by every search; with a quarter of that, writing takes a fifth longer."""
     return f"ON {table} USING gin ({FUNCTION}(bm25), words) WITH (gin_pending_list_limit = 1024)"
 
 
@@ -262,7 +262,7 @@ async def indexes(connection: Connection, table: str) -> dict[str, bool]:
 def row(
     chunk: Chunk, vector: Any, packed: bytes | None, late: tuple[Any, ...], bm25: Bm25Encoder
 ) -> tuple[tuple[Any, ...], list[int]]:
-    """A chunk as the values of COLUMNS, with those of `late` behind them, and its words."""
+    """Return a chunk as the values of COLUMNS, with those of `late` behind them, and its words."""
     payload = chunk.payload()
     pairs = [keyword(pair) for pair in tokens(chunk.metadata)]
     lists = [[keyword(v) for v in payload[name]] for name in ("allowed", "folders")]
@@ -285,7 +285,7 @@ def row(
 
 
 def words(sparse: edge.SparseVector) -> dict[int, float]:
-    """A sparse vector by word; of two words of one number the heavier counts."""
+    """Return a sparse vector by word; of two words of one number the heavier counts."""
     found: dict[int, float] = {}
     for index, value in zip(sparse.indices, sparse.values, strict=True):
         word = index % WORDS
@@ -294,5 +294,5 @@ def words(sparse: edge.SparseVector) -> dict[int, float]:
 
 
 def read_chunk(payload: bytes) -> Chunk:
-    """The inverse of `row`."""
+    """Return the inverse of `row`."""
     return Chunk.from_payload(json.loads(payload))

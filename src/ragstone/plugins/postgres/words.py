@@ -15,7 +15,7 @@ from ragstone.language.words import inverse_document_frequency
 from ragstone.plugins.postgres import table as rows
 from ragstone.plugins.postgres.connection import Connection
 from ragstone.plugins.postgres.filter import Sql
-from ragstone.plugins.postgres.impacts import FUNCTION, LONGEST, Impact, Impacts
+from ragstone.plugins.postgres.impacts import FUNCTION, MAX_WORDS, Impact, Impacts
 from ragstone.plugins.postgres.table import ChunkTable
 
 EVERY_CHUNK = -1
@@ -84,7 +84,7 @@ async def search(
     found = None
     if every > FEW * budget and sum(held[word] for word in weighed) > LARGE:
         found = await questioning.heaviest(impact, budget, has_terms)
-    elif len(weighed) <= LONGEST:
+    elif len(weighed) <= MAX_WORDS:
         found = await questioning.search_by_impact(impact)
     if found is not None:
         return found
@@ -112,7 +112,7 @@ class Questioning:
         self._share = 0.0
 
     async def inside(self, every: int) -> float:
-        """How many of `every` chunk the filter leaves, as the planner estimates it."""
+        """Tell how many of `every` chunk the filter leaves, as the planner estimates it."""
         condition, values = self._where
         found = await self._connection.execute(
             f"EXPLAIN (FORMAT JSON) SELECT FROM {self._rows} WHERE {condition}", values
@@ -123,7 +123,7 @@ class Questioning:
         return chunks
 
     async def search_by_impact(self, impact: Impact) -> list[Any] | None:
-        """The best chunks, found by their impacts; None where those exclude no others."""
+        """Return the best chunks, found by their impacts; None where those exclude no others."""
         score = await self._score(impact)
         if score is None or not (conditions := impact.conditions(score)):
             return None
@@ -134,8 +134,8 @@ class Questioning:
     async def heaviest(
         self, impact: Impact, budget: int, has_terms: bool = True
     ) -> list[Any] | None:
-        """The best of about `budget` chunks, those with the heaviest impacts, or of more where the
-        filter leaves few; None where too few of them are inside.
+        """Return the best of about `budget` chunks, those with the heaviest impacts, or of more
+        where the filter leaves few; None where too few of them are inside.
 
         Common words without much weight only add to the scores of what others have found.
         `has_terms`: whether the index leaves out chunks with no other word of the question.
@@ -154,11 +154,11 @@ class Questioning:
         return None
 
     async def score_all(self) -> list[Any]:
-        """The best chunks, found by scoring every one with a word."""
+        """Return the best chunks, found by scoring every one with a word."""
         return await self._best(["words && %s::int4[]"], [self._words])
 
     async def _score(self, impact: Impact) -> float | None:
-        """A score that at least `limit` chunks have; None where it takes all to know one."""
+        """Return a score that at least `limit` chunks have; None where it takes all to know one."""
         chunks = max(FIRST, FOR_EACH * self._limit)
         while impacts := impact.heaviest(chunks):
             found = await self._with_impacts([impacts])
@@ -190,9 +190,9 @@ class Questioning:
     async def _best_of_best(
         self, tests: Sequence[str], held: Sequence[list[int]], most: int | None = None
     ) -> list[Any]:
-        """Those inside a filter, which leaves many, among the best or among all: the planner, which
-        knows nothing of impacts, would read an index for the filter, and compare each chunk with
-        it before scores say which matter."""
+        """Return those inside a filter, which leaves many, among the best or among all: the
+        planner, which knows nothing of impacts, would read an index for the filter, and compare
+        each chunk with it before scores say which matter."""
         condition, values = self._where
         found = await self._connection.execute(
             "SELECT chunk_id, score FROM ("
@@ -241,7 +241,7 @@ def weights(asked: Mapping[int, float], held: Mapping[int, int]) -> dict[int, fl
 async def count_word_chunks(
     connection: Connection, table: ChunkTable, asked: Iterable[int]
 ) -> dict[int, int]:
-    """How many chunks hold each word, and how many there are."""
+    """Tell how many chunks hold each word, and how many there are."""
     found = await connection.execute(
         f"SELECT word, sum(chunks)::int8 FROM {table.words} WHERE word = ANY(%s) GROUP BY word",
         [[*asked, EVERY_CHUNK]],
@@ -250,7 +250,7 @@ async def count_word_chunks(
 
 
 async def _own_stripe(connection: Connection, table: ChunkTable) -> int:
-    """A stripe that nobody else writes before this transaction ends."""
+    """Return a stripe that nobody else writes before this transaction ends."""
     lock = table.lock
     found = await connection.execute(
         "SELECT stripe FROM generate_series(0, %s) AS stripe "

@@ -151,7 +151,7 @@ async def reset(service: "Service", name: Name, tenant: Tenant = "") -> int:
 
 
 def _edit_text(text: str) -> str:
-    """The text as it is after $VISUAL or $EDITOR was closed."""
+    """Return the text as it is after $VISUAL or $EDITOR was closed."""
     import os
     import shlex
     import subprocess

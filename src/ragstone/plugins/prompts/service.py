@@ -80,7 +80,7 @@ class LocalPrompts:
     def _effective_prompt(
         self, name: str, tenant: str, current: Mapping[tuple[str, str], TemplateVersion]
     ) -> PromptText:
-        """The prompt of the highest layer that has one."""
+        """Return the prompt of the highest layer that has one."""
         for place in dict.fromkeys((tenant, "")):
             newest = current.get((place, name))
             if newest is not None and newest.text:

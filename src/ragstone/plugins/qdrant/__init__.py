@@ -5,6 +5,5 @@ from ragstone.registry import Extension, Plugin
 _INDEX = Extension(f"{__name__}.connect:connect", "A Qdrant server or cluster", extra="qdrant")
 
 PLUGIN = Plugin(
-    "The chunk index on a Qdrant server or cluster.",
-    {"indexes": {"http": _INDEX, "https": _INDEX}},
+    "The chunk index on a Qdrant server or cluster.", {"indexes": {"http": _INDEX, "https": _INDEX}}
 )

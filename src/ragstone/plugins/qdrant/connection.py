@@ -72,14 +72,14 @@ class QdrantConnection:
         self._server = f"Qdrant at {urlsplit(url).netloc.rpartition('@')[2]}" if url else "Qdrant"
 
     async def call(self, request: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
-        """What `request`, which reads, returns.
+        """Return what `request`, which reads, returns.
 
         Raises Missing, Exists, StorageFull, IndexUnavailable.
         """
         return await self._send(request, each=False)
 
     async def write(self, request: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
-        """What `request`, which writes, returns; raises what `call` does."""
+        """Return what `request`, which writes, returns; raises what `call` does."""
         return await self._send(request, each=True)
 
     async def _send(self, request: Callable[[AsyncQdrantClient], Awaitable[T]], each: bool) -> T:
@@ -97,7 +97,7 @@ class QdrantConnection:
         await self._client.close()
 
     def nonsense(self) -> IndexUnavailable:
-        """The error for an answer that no Qdrant server would give."""
+        """Return the error for an answer that no Qdrant server would give."""
         return IndexUnavailable(
             f"{self._server} gave an answer that makes no sense. "
             "Check that INDEX__URL is the address of a Qdrant server."
@@ -163,7 +163,7 @@ def _worth(error: Exception) -> float | None:
 
 
 def _reason(error: UnexpectedResponse) -> str:
-    """The first line of what Qdrant says is wrong; empty if it is not Qdrant that speaks."""
+    """Return the first line of what Qdrant says is wrong; empty if it is not Qdrant that speaks."""
     try:
         reason = error.structured()["status"]["error"]
     except (ValueError, KeyError, TypeError):

@@ -305,7 +305,7 @@ class QdrantIndex:
     async def _check_version(self) -> None:
         """Raise ConfigError for a server that would take words of one part for those of all."""
         version = (await self._qdrant.call(lambda c: c.info())).version
-        if _numbers(version) < COUNTS_INSIDE:
+        if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < COUNTS_INSIDE:
             raise ConfigError(
                 f"Qdrant {version} counts the words of all collections that would share a place. "
                 "Update it to 1.19, or take shared_chunks out of INDEX__OPTIONS."
@@ -371,7 +371,7 @@ class QdrantIndex:
     async def _retrieve(
         self, collection: Collection, ids: Sequence[str], **what: Any
     ) -> dict[str, models.Record]:
-        """The points of chunks by the ids of those."""
+        """Return the points of chunks by the ids of those."""
         place = self._place(collection)
         chunks = {place.point(id): id for id in ids}
         return {
@@ -391,7 +391,7 @@ class QdrantIndex:
         return [record for record in found or [] if str(record.id) in wanted]
 
     async def _read_or_none(self, collection: Collection, call: Request[T]) -> T | None:
-        """The answer of `call`, None for a collection that was never made."""
+        """Return the answer of `call`, None for a collection that was never made."""
         try:
             return await self._qdrant.call(call)
         except Missing as error:
@@ -402,8 +402,3 @@ class QdrantIndex:
         """Refuse a collection that this process opened and another one has dropped."""
         if self._name(collection) in self._opened:
             raise UnknownCollection(collection.name) from error
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """The first two numbers of a version, none where there are none."""
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

@@ -69,22 +69,22 @@ class QdrantOptions(ClusterOptions):
         return None if self.replicas is None else 1 + self.replicas
 
     def of(self, collection: Collection) -> "QdrantOptions":
-        """These, but for what collections share: nothing is searched there by a graph, or by less
-        than whole vectors."""
+        """Return these, but for what collections share: nothing is searched there by a graph, or by
+        less than whole vectors."""
         if not collection.shared:
             return self
         plain = {"hnsw_m": 0, "hnsw_ef_construction": None, "quantization": "none"}
         return self.model_copy(update=plain)
 
     def hnsw(self) -> models.HnswConfigDiff | None:
-        """How the graph is built; None if nothing is said of it."""
+        """Tell how the graph is built; None if nothing is said of it."""
         if self.hnsw_m is None and self.hnsw_ef_construction is None:
             return None
         return models.HnswConfigDiff(m=self.hnsw_m, ef_construct=self.hnsw_ef_construction)
 
     def vectors(self, collection: Collection) -> dict[str, models.VectorParams]:
-        """The parameters of the dense vectors of a new collection, and of those by which late
-        interaction finds candidates where it does."""
+        """Return the parameters of the dense vectors of a new collection, and of those by which
+        late interaction finds candidates where it does."""
         cosine = models.Distance.COSINE
         found = {
             DENSE: models.VectorParams(
@@ -104,7 +104,7 @@ class QdrantOptions(ClusterOptions):
         return found
 
     def new(self) -> dict[str, Any]:
-        """What else `create_collection` gets."""
+        """Return what else `create_collection` gets."""
         return {
             "shard_number": self.shards,
             "replication_factor": self.copies,
@@ -114,8 +114,8 @@ class QdrantOptions(ClusterOptions):
         }
 
     def changes(self, config: models.CollectionConfig) -> dict[str, Any]:
-        """What `update_collection` gets, so that a collection of other settings has these; empty if
-        it has them. The number of shards never changes."""
+        """Return what `update_collection` gets, so that a collection of other settings has these;
+        empty if it has them. The number of shards never changes."""
         held, graph = config.params, config.hnsw_config
         params = {
             name: wanted
@@ -128,10 +128,7 @@ class QdrantOptions(ClusterOptions):
         }
         links = {
             name: wanted
-            for name, wanted in (
-                ("m", self.hnsw_m),
-                ("ef_construct", self.hnsw_ef_construction),
-            )
+            for name, wanted in (("m", self.hnsw_m), ("ef_construct", self.hnsw_ef_construction))
             if wanted is not None and wanted != getattr(graph, name)
         }
         vectors = self._vector_changes(held.vectors if isinstance(held.vectors, dict) else {})
@@ -153,7 +150,7 @@ class QdrantOptions(ClusterOptions):
         )
 
     def search_params(self, exact: bool) -> models.SearchParams:
-        """How a search by meaning looks."""
+        """Tell how a search by meaning looks."""
         oversampling = self.oversampling
         if oversampling is None and self.quantization == "binary":
             oversampling = BINARY_OVERSAMPLING
@@ -188,7 +185,7 @@ USUAL = QdrantOptions()
 def quantization_config(
     kind: Quantization | None,
 ) -> models.ScalarQuantization | models.BinaryQuantization | None:
-    """Quantized vectors, which stay in memory; None for none."""
+    """Configure quantized vectors, which stay in memory; None for none."""
     if kind == "int8":
         scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
         return models.ScalarQuantization(scalar=scalar)

@@ -21,8 +21,8 @@ def request(
     params: models.SearchParams,
     place: QdrantPlace,
 ) -> models.QueryRequest | None:
-    """The request for `search`, None for a text without any word to look for; `params` say how
-    vectors are searched."""
+    """Return the request for `search`, None for a text without any word to look for; `params` say
+    how vectors are searched."""
     condition = place.only(condition)
     if search.late is not None:
         vector, using = question_encoding(search.late), LATE
@@ -38,7 +38,7 @@ def request(
             using=BM25,
             filter=condition,
             limit=limit,
-            with_payload=place.shown,
+            with_payload=place.payload_fields,
             params=models.SearchParams(idf=rarity) if rarity else None,
         )
     limit = candidate_count(search, limit)
@@ -47,7 +47,7 @@ def request(
         using=using,
         filter=condition,
         limit=limit,
-        with_payload=place.shown,
+        with_payload=place.payload_fields,
         params=params,
     )
 

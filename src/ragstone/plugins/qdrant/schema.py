@@ -59,11 +59,11 @@ class QdrantPlace:
     part: str = ""
 
     def point(self, chunk_id: str) -> str:
-        """The id of a chunk's point: two parts may hold chunks of one id."""
+        """Return the id of a chunk's point: two parts may hold chunks of one id."""
         return str(uuid5(UUID(self.part), chunk_id)) if self.part else chunk_id
 
     def only(self, condition: models.Filter) -> models.Filter:
-        """A filter that leaves no point of another part."""
+        """Return a filter that leaves no point of another part."""
         return models.Filter(must=[self._mine(), condition]) if self.part else condition
 
     @property
@@ -72,12 +72,12 @@ class QdrantPlace:
         return {PART: self.part} if self.part else {}
 
     @property
-    def shown(self) -> list[str] | bool:
+    def payload_fields(self) -> list[str] | bool:
         """What of the payload says which chunk a point is."""
         return [CHUNK] if self.part else False
 
     def rarity(self) -> models.IdfCorpusParams | None:
-        """The points among which a word is rare; None for all."""
+        """Return the points among which a word is rare; None for all."""
         if not self.part:
             return None
         return models.IdfCorpusParams(corpus=models.Filter(must=[self._mine()]))
@@ -96,7 +96,7 @@ class QdrantPlace:
 
 
 def collection_place(prefix: str, collection: Collection) -> QdrantPlace:
-    """Where a collection is; ids of any length and script become hex digits."""
+    """Return where a collection is; ids of any length and script become hex digits."""
     key = json.dumps([collection.tenant, collection.id]).encode()
     digest = hashlib.blake2b(key, digest_size=16).hexdigest()
     if not collection.shared:
@@ -113,7 +113,7 @@ def batches(
     most: int,
     most_bytes: int,
 ) -> Iterator[slice]:
-    """The pieces of `chunks`, with what belongs to them, that one request may carry."""
+    """Yield the pieces of `chunks`, with what belongs to them, that one request may carry."""
     width = 0 if vectors is None else vectors.shape[-1]
     width += 0 if late is None else late.shape[-1]
     start = size = 0
@@ -135,7 +135,7 @@ def points(
     bm25: Bm25Encoder,
     place: QdrantPlace,
 ) -> list[models.PointStruct]:
-    """Chunks as points: the sparse vector always, the others where there are some."""
+    """Return chunks as points: the sparse vector always, the others where there are some."""
     none = [None] * len(chunks)
     rows = none if vectors is None else vectors.tolist()
     held: Sequence[bytes | None] = none if tokens is None else tokens
@@ -144,15 +144,15 @@ def points(
 
 
 def pack_tokens(tokens: bytes) -> dict[str, str]:
-    """Token vectors as payload."""
+    """Pack token vectors as payload."""
     return {TOKENS: base64.b64encode(tokens).decode()}
 
 
 def vector_changes(
     rows: dict[str, dict[str, list[float]]], tokens: dict[str, bytes]
 ) -> list[models.UpdateOperation]:
-    """The changes that give each chunk its vectors by their names and, where there are some, its
-    token vectors."""
+    """Return the changes that give each chunk its vectors by their names and, where there are some,
+    its token vectors."""
     pairs = [models.PointVectors(id=i, vector=dict(row)) for i, row in rows.items()]
     payloads = [
         models.SetPayloadOperation(
@@ -166,13 +166,13 @@ def vector_changes(
 
 
 def read_tokens(record: models.Record) -> bytes | None:
-    """The token vectors in `record` if it has some."""
+    """Return the token vectors in `record` if it has some."""
     found = (record.payload or {}).get(TOKENS)
     return base64.b64decode(found) if isinstance(found, str) else None
 
 
 def sparse(vector: edge.SparseVector) -> models.SparseVector:
-    """The BM25 vector that Edge made, as Qdrant's JSON has it."""
+    """Return the BM25 vector that Edge made, as Qdrant's JSON has it."""
     return models.SparseVector(indices=vector.indices, values=vector.values)
 
 
@@ -197,7 +197,7 @@ def read_chunk(collection: Collection, place: QdrantPlace, record: models.Record
 
 
 def read_vector(collection: Collection, record: models.Record) -> Vectors | None:
-    """The dense vector in `record` if it has one."""
+    """Return the dense vector in `record` if it has one."""
     named = record.vector
     row = named.get(DENSE) if isinstance(named, dict) else None
     if row is None:

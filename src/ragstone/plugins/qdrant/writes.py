@@ -35,7 +35,7 @@ def upsert(name: str, points: Sequence[models.PointStruct]) -> Request[None]:
 
 
 def update(name: str, changes: Sequence[models.UpdateOperation]) -> Request[None]:
-    """Several changes at once."""
+    """Return several changes at once."""
 
     async def write(client: AsyncQdrantClient) -> None:
         _check_applied((await client.batch_update_points(name, changes, wait=True))[-1])

@@ -58,7 +58,7 @@ class QuestionMaker:
     reads_former: ClassVar[bool] = False
 
     def wake(self, collection: Collection) -> None:
-        """Questions cost calls of a model, so only an ingest makes them."""
+        """Do nothing: questions cost calls of a model, so only an ingest makes them."""
 
     async def make(self, collection: Collection, tracker: Tracker) -> bool:
         """Make what lacks in a collection. Where the model fails the rest is left for the next
@@ -91,10 +91,10 @@ class QuestionMaker:
         return True
 
     async def aclose(self) -> None:
-        """Nothing works in the background."""
+        """Close nothing: nothing works in the background."""
 
     async def _list_waiting(self, collection: Collection) -> list[str]:
-        """The chunks that answer now and have no question."""
+        """Return the chunks that answer now and have no question."""
         documents = await self.catalog.documents(collection.tenant, collection.id)
         live = {revision(document.id, document.version) for document in documents}
         chunks, known = list[str](), set[str]()

@@ -26,8 +26,8 @@ class CountQuota(Stage):
 
 
 def measure_use(turn: Turn, adapters: Adapters) -> MonthUse:
-    """What a question took. Who leaves in the middle of a reply leaves before the model says what
-    it took: the sources and the text that had come are counted instead."""
+    """Return what a question took. Who leaves in the middle of a reply leaves before the model says
+    what it took: the sources and the text that had come are counted instead."""
     tokens, answer = turn.usage.total_tokens, turn.answer
     recalled = turn.recalled is not None and turn.recalled.content == "answer"
     is_asked = adapters.completer is not None and not recalled

@@ -65,31 +65,31 @@ def parse_subject(text: str) -> Subject:
 
 
 def format_subject(subject: Subject) -> str:
-    """The inverse of `parse_subject`."""
+    """Return the inverse of `parse_subject`."""
     kind, name = subject
     return kind if kind == "tenant" else f"{kind}:{name}"
 
 
 def list_subjects(principal: Principal) -> Sequence[Subject]:
-    """Whom the use of somebody counts for: who asks, all groups, and the tenant."""
+    """Return whom the use of somebody counts for: who asks, all groups, and the tenant."""
     user: list[Subject] = [("user", principal.user)] if principal.user else []
     return [*user, *(("group", name) for name in dict.fromkeys(principal.groups)), ("tenant", "")]
 
 
 def format_month(at: float) -> str:
-    """The calendar month (UTC) of a time, such as 2026-11."""
+    """Return the calendar month (UTC) of a time, such as 2026-11."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
 
 
 def month_end(at: float) -> float:
-    """When the month of a time ends."""
+    """Return when the month of a time ends."""
     day = datetime.fromtimestamp(at, UTC)
     year, month = (day.year + 1, 1) if day.month == 12 else (day.year, day.month + 1)
     return datetime(year, month, 1, tzinfo=UTC).timestamp()
 
 
 def describe_use(quota: Quota) -> str:
-    """What is used of a quota, for people."""
+    """Return what is used of a quota, for people."""
     parts = []
     if quota.tokens is not None:
         parts.append(f"{quota.used_tokens:,} of {quota.tokens:,} tokens")
@@ -99,5 +99,5 @@ def describe_use(quota: Quota) -> str:
 
 
 def format_end(quota: Quota) -> str:
-    """The first day of the next month."""
+    """Return the first day of the next month."""
     return datetime.fromtimestamp(quota.ends_at, UTC).strftime("%Y-%m-%d")

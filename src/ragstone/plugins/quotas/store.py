@@ -41,7 +41,7 @@ class SqlQuotas:
         await self._database.write(lambda connection: put(connection, quotas, row))
 
     async def remove(self, tenant: str, subject: Subject) -> bool:
-        """Whether there was one."""
+        """Tell whether there was one."""
         key = _key(tenant, subject)
         gone = delete(quotas).where(*(quotas.c[name] == value for name, value in key.items()))
 
@@ -51,7 +51,7 @@ class SqlQuotas:
         return await self._database.write(work)
 
     async def list_all(self, tenant: str) -> list[Quota]:
-        """All quotas of a tenant with this month's use, by subject."""
+        """Return all quotas of a tenant with this month's use, by subject."""
         now = state_time()
 
         def read(connection: Connection) -> list[Quota]:
@@ -64,7 +64,7 @@ class SqlQuotas:
         return await self._database.read(read)
 
     async def find(self, principal: Principal) -> list[Quota]:
-        """The quotas that count for a principal, with this month's use."""
+        """Return the quotas that count for a principal, with this month's use."""
         now = state_time()
 
         def read(connection: Connection) -> list[Quota]:
@@ -101,7 +101,7 @@ def open_store(parts: AdapterParts) -> SqlQuotas:
 
 
 def find_store(adapters: Adapters) -> SqlQuotas | None:
-    """The store that `open_store` has made, None where nothing is kept."""
+    """Return the store that `open_store` has made, None where nothing is kept."""
     return adapters.added.get("quotas")
 
 
@@ -127,7 +127,7 @@ def _read_quotas(connection: Connection, tenant: str) -> dict[Subject, Quota]:
 
 
 def _read_use(connection: Connection, tenant: str, now: float) -> dict[Subject, MonthUse]:
-    """What each subject has used this month."""
+    """Return what each subject has used this month."""
     table = quota_use
     mine = select(table).where(table.c.tenant == tenant, table.c.month == format_month(now))
     rows = connection.execute(mine).mappings()

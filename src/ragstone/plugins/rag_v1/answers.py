@@ -29,7 +29,7 @@ from ragstone.understand.route import DEMANDING
 
 Object = dict[str, Any]
 
-SNIPPET_CHARS = 2000
+CONTEXT_CHARS = 2000
 
 QUERY_TYPES: Mapping[str, str] = {
     "comparison": "COMPARISON",
@@ -51,8 +51,8 @@ GENERATING = frozenset({"generate"})
 
 
 def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
-    """The body of /generate; `seconds` is how long it took from outside. Where a function is to be
-    called there is no answer yet."""
+    """Return the body of /generate; `seconds` is how long it took from outside. Where a function is
+    to be called there is no answer yet."""
     answer = turn.answer or GeneratedAnswer()
     call = next(iter(answer.calls), None)
     cites = request.include_citations and call is None
@@ -71,19 +71,19 @@ def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
 
 
 def answer_text(turn: Turn) -> str:
-    """The answer's text; the document's own sentence where nothing was found."""
+    """Return the answer's text; the document's own sentence where nothing was found."""
     answer = turn.answer or GeneratedAnswer()
     found_nothing = answer.refused and not turn.passages and not turn.unread
     return nothing_found(turn.ask) if found_nothing else answer.text
 
 
 def nothing_found(ask: Ask) -> str:
-    """The document's own sentence, in the language of the question."""
+    """Return the document's own sentence, in the language of the question."""
     return no_answer(NOTHING_FOUND, detect(ask.question))
 
 
 def metadata(turn: Turn, seconds: float) -> Object:
-    """Times in seconds, the hits and the model, followed by a few added fields."""
+    """Return times in seconds, the hits and the model, followed by a few added fields."""
     answer = turn.answer or GeneratedAnswer()
     times = {
         "rewrite_time": _time(turn, REWRITING),
@@ -110,8 +110,8 @@ def metadata(turn: Turn, seconds: float) -> Object:
 
 
 def _count_found(turn: Turn) -> int:
-    """How many passages were found, of which the prompt has those that fit; none where nothing
-    answers: there the document has its sentence with 0, whatever was looked at."""
+    """Count the passages that were found, of which the prompt has those that fit; none where
+    nothing answers: there the document has its sentence with 0, whatever was looked at."""
     refused = (turn.answer or GeneratedAnswer()).refused
     return 0 if refused or not turn.passages else max(len(turn.hits), len(turn.passages))
 
@@ -121,8 +121,8 @@ def _is_recalled(turn: Turn) -> bool:
 
 
 def _analysis(turn: Turn) -> Object:
-    """What kind of query it is and how it was searched, by the names of the document's adaptive
-    service; no complexity and no strategy where the answer was in the cache."""
+    """Return what kind of query it is and how it was searched, by the names of the document's
+    adaptive service; no complexity and no strategy where the answer was in the cache."""
     analysis = turn.analysis or Analysis()
     intent = turn.intent.name if turn.intent else ""
     reasons = analysis.reasoning or analysis.complexity >= DEMANDING
@@ -161,7 +161,7 @@ def _quality(turn: Turn) -> Object:
 
 
 def _hallucinations(turn: Turn) -> list[Object]:
-    """The sentences of the answer that no source supports, as the document lists them."""
+    """Return the sentences of the answer that no source supports, as the document lists them."""
     return [
         {
             "sentence": verdict.sentence,
@@ -174,7 +174,7 @@ def _hallucinations(turn: Turn) -> list[Object]:
 
 
 def citations(turn: Turn) -> list[Object]:
-    """The sources that the answer cites, by their number in it."""
+    """Return the sources that the answer cites, by their number in it."""
     cited = (turn.answer or GeneratedAnswer()).citations
     return [_citation(source) for source in citation_sources(cited, turn.passages)]
 
@@ -196,7 +196,7 @@ def _citation(source: Source) -> Object:
 
 
 def query_body(turn: Turn, request: QueryRequest, seconds: float) -> Object:
-    """The body of /query."""
+    """Return the body of /query."""
     return {
         "answer": answer_text(turn),
         "sources": query_sources(turn) if request.include_sources else [],
@@ -211,7 +211,7 @@ def query_body(turn: Turn, request: QueryRequest, seconds: float) -> Object:
 
 
 def query_sources(turn: Turn) -> list[Object]:
-    """Every passage that the answer was made from."""
+    """Return every passage that the answer was made from."""
     return [_source(source) for source in sources(turn)]
 
 
@@ -219,7 +219,7 @@ def _source(source: Source) -> Object:
     return {
         "id": source.document_id,
         "title": source.title,
-        "content": source.content[:SNIPPET_CHARS],
+        "content": source.content[:CONTEXT_CHARS],
         "score": source.score,
         "source": source.path,
         "citation_id": f"[{source.number}]",
@@ -230,7 +230,7 @@ def _source(source: Source) -> Object:
 
 
 def query_citations(turn: Turn) -> list[Object]:
-    """The markers of the answer: where each stands, for what, and how sure it is."""
+    """Return the markers of the answer: where each stands, for what, and how sure it is."""
     answer = turn.answer or GeneratedAnswer()
     known = {citation.number: citation for citation in answer.citations}
     return [
@@ -262,7 +262,7 @@ class _Growing(Transcript):
         return event.text
 
     def _remaining_text(self, turn: Turn) -> str:
-        """The text that was not streamed yet."""
+        """Return the text that was not streamed yet."""
         return "" if self._spoke else answer_text(turn)
 
     def seconds(self) -> float:
@@ -298,7 +298,7 @@ class GenerateStream(_Growing):
         return []
 
     def _context(self, count: int) -> list[Object]:
-        """The first event, once."""
+        """Return the first event, once."""
         if self._counted:
             return []
         self._counted = True
@@ -337,7 +337,7 @@ class QueryStream(_Growing):
         return []
 
     def _pending_steps(self, step: int, count: int = 0) -> list[Object]:
-        """The steps before the tokens that were not sent yet, in their order."""
+        """Return the steps before the tokens that were not sent yet, in their order."""
         steps: list[Object] = [
             {"type": "query_rewritten", "content": self._rewritten},
             {"type": "documents_retrieved", "count": count},

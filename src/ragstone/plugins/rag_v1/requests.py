@@ -39,7 +39,7 @@ GENERATE_TOKENS = 1000
 """Longest answer of /generate, in tokens, unless the operator sets one; that of /query is the
 profile's."""
 
-MOST_QUERIES = 50
+MAX_QUERIES = 50
 
 
 def _valid_query(text: str) -> str:
@@ -80,7 +80,7 @@ class _Search(StrictBody):
     )
 
     def search_fields(self, rewrite: Rewriting | None) -> dict[str, Any]:
-        """These fields as `Ask` has them; `rewrite` is what the request names besides."""
+        """Return these fields as `Ask` has them; `rewrite` is what the request names besides."""
         wanted = find_strategy(self.strategy)
         hybrid = COMPARING if wanted.strategy == "hybrid" else None
         return {
@@ -149,7 +149,7 @@ class RagRequest(_How):
         )
 
     def _rewrite(self, streamed: bool) -> Rewriting | None:
-        """The method that the request names, else that of its strategy, else the default."""
+        """Return the method that the request names, else that of its strategy, else the default."""
         if "rewrite_method" in self.model_fields_set:
             return _method(self.rewrite_method)
         if self.strategy:
@@ -157,7 +157,7 @@ class RagRequest(_How):
         return "none" if streamed else _method(self.rewrite_method)
 
     def _read_tools(self) -> tuple[Tool, ...]:
-        """The functions that may be called."""
+        """Return the functions that may be called."""
         if self.function_call == "none":
             return ()
         return tuple(Tool(f.name, f.description, f.parameters) for f in self.functions or ())
@@ -177,10 +177,10 @@ class BatchRequest(_How):
     """The body of POST /api/v1/rag/batch: texts, or bodies of /generate; what is set beside them
     holds for those that do not say otherwise."""
 
-    queries: list[Any] = Field(min_length=1, max_length=MOST_QUERIES)
+    queries: list[Any] = Field(min_length=1, max_length=MAX_QUERIES)
 
     def request(self, query: Any) -> RagRequest:
-        """One of them; raises pydantic's ValidationError."""
+        """Return one of them; raises pydantic's ValidationError."""
         shared = {name: getattr(self, name) for name in self.model_fields_set - {"queries"}}
         own = query if isinstance(query, dict) else {"query": query}
         return RagRequest.model_validate({**shared, **own})
@@ -199,25 +199,25 @@ class QueryRequest(_Search):
     collection: Collection = None
 
     def ask(self, caller: Caller, id: str, streamed: bool = False) -> Ask:
-        """The question; raises Forbidden, UnknownCollection."""
+        """Return the question; raises Forbidden, UnknownCollection."""
         collection = self.collection or DEFAULT
         principal = narrow_principal(caller, collection, self.tenant_id)
         return Ask(
             question=self.query,
             principal=principal,
             collection=collection,
-            mode=self._said("mode"),
-            top_k=self._said("top_k"),
+            mode=self._get_field("mode"),
+            top_k=self._get_field("top_k"),
             **self.search_fields(None),
             room=self.conversation_id,
-            temperature=self._said("temperature"),
+            temperature=self._get_field("temperature"),
             id=id,
             profile="rag_v1",
             streams=streamed,
         )
 
-    def _said(self, name: str) -> Any:
-        """A field that the request has; the settings' default is that of the profile."""
+    def _get_field(self, name: str) -> Any:
+        """Return a field that the request has; the settings' default is that of the profile."""
         return getattr(self, name) if name in self.model_fields_set else None
 
 

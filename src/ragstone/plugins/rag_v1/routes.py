@@ -42,13 +42,15 @@ class RagRoute(APIRoute):
 
     @staticmethod
     def format_refusal(refusal: Refusal) -> Response:
-        """The refusal with the status that the document states."""
+        """Return the refusal with the status that the document states."""
         status = refusal.status
         if isinstance(refusal.error, ModelUnavailable):
             status = 500
         elif status == 400:
             status = 422
-        detail = [_printable(item) for item in refusal.details] or refusal.message
+        detail = [
+            {**item, "loc": [str(part)[:100] for part in item["loc"]]} for item in refusal.details
+        ] or refusal.message
         return Json({"detail": detail, "error": refusal.body}, status, refusal.headers)
 
 
@@ -60,7 +62,7 @@ class RagEngine:
         self._max_tokens = max_tokens
 
     async def generate(self, body: RagRequest, caller: Caller) -> dict[str, Any]:
-        """An answer in one piece, or the call of a function."""
+        """Return an answer in one piece, or the call of a function."""
         started = time.perf_counter()
         ask = body.ask(caller, _id(), max_tokens=self._max_tokens)
         if body.functions:
@@ -70,7 +72,7 @@ class RagEngine:
         return answers.whole(turn, time.perf_counter() - started, body)
 
     def generate_stream(self, body: RagRequest, caller: Caller) -> Response:
-        """The same as events."""
+        """Return the same as events."""
         if body.functions:
             raise InputError("Functions are answered in one piece: use /generate, not streamed.")
         ask = body.ask(caller, _id(), streamed=True, max_tokens=self._max_tokens)
@@ -78,18 +80,18 @@ class RagEngine:
         return sse.EventStream(stream_answer(self._events(ask, body.collection), stream))
 
     async def query(self, body: QueryRequest, caller: Caller) -> dict[str, Any]:
-        """An answer in a conversation."""
+        """Return an answer in a conversation."""
         started, ask = time.perf_counter(), body.ask(caller, _id())
         turn = await finish_turn(self._events(ask, body.collection))
         return answers.query_body(turn, body, time.perf_counter() - started)
 
     def query_stream(self, body: QueryRequest, caller: Caller) -> Response:
-        """The same as events."""
+        """Return the same as events."""
         events = self._events(body.ask(caller, _id(), streamed=True), body.collection)
         return sse.EventStream(stream_answer(events, answers.QueryStream(body), sse.DONE, sse.DONE))
 
     async def batch(self, body: BatchRequest, caller: Caller) -> dict[str, Any]:
-        """The answers of all queries in their order, some at a time."""
+        """Return the answers of all queries in their order, some at a time."""
         turns = asyncio.Semaphore(AT_ONCE)
 
         async def in_turn(query: Any) -> dict[str, Any]:
@@ -103,7 +105,7 @@ class RagEngine:
         return {"results": results, "total": len(results), "failed": failed}
 
     async def _answer_query(self, body: BatchRequest, query: Any, caller: Caller) -> dict[str, Any]:
-        """The answer to one query of a batch, or its error."""
+        """Return the answer to one query of a batch, or its error."""
         text = query.get("query") if isinstance(query, dict) else query
         said = {"query": text if isinstance(text, str) else None}
         try:
@@ -118,7 +120,7 @@ class RagEngine:
             return {**said, "error": broken, "code": RagstoneError.code}
 
     def _events(self, ask: Ask, named: str | None) -> AsyncGenerator[Event, None]:
-        """The answer; only a collection that the client named must exist."""
+        """Return the answer; only a collection that the client named must exist."""
         events = self._service.ask(ask)
         return events if named else or_refusal(ask, events, answers.nothing_found(ask))
 

@@ -61,7 +61,7 @@ class RedisCache:
 
     async def near(self, scope: str, vector: Vectors, least: float, limit: int) -> list[Near]:
         await self._attempts.make(lambda: self._refresh(scope, len(vector)), None)
-        if not self._attempts.answered or scope not in self._shelves:
+        if not self._attempts.is_answering or scope not in self._shelves:
             return []
         return self._shelves[scope][0].near(vector, least, limit)
 
@@ -73,7 +73,7 @@ class RedisCache:
         content = await self._attempts.make(lambda: self._redis.get(name), None)
         kept = unpack(content) if content else None
         if kept is None:
-            if self._attempts.answered and scope in self._shelves:
+            if self._attempts.is_answering and scope in self._shelves:
                 self._shelves[scope][0].remove(entry.id)
             return None
         await self._attempts.make(lambda: self._record_hit(scope, entry.id, kept), None)
@@ -178,5 +178,5 @@ class RedisCache:
 
 
 def _milliseconds(kept: Kept) -> int:
-    """How long an entry lives from now on."""
+    """Tell how long an entry lives from now on."""
     return max(1, int(kept.ttl * 1000))

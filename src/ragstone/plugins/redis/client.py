@@ -24,16 +24,13 @@ REST = 5.0
 
 
 def redis_client(url: str) -> Any:
-    """A client of the Redis at `url`, not connected yet.
+    """Return a client of the Redis at `url`, not connected yet.
 
     Raises ConfigError if `url` is not an address of a Redis.
     """
     try:
         return Redis.from_url(
-            url,
-            socket_timeout=SECONDS,
-            socket_connect_timeout=SECONDS,
-            retry=Retry(NoBackoff(), 0),
+            url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=Retry(NoBackoff(), 0)
         )
     except ValueError as error:
         raise ConfigError(f"CACHE__URL is not an address of a Redis: {error}.") from error
@@ -61,12 +58,12 @@ class Attempts:
         self._silent_until: float | None = None
 
     @property
-    def answered(self) -> bool:
+    def is_answering(self) -> bool:
         """Whether the last attempt had an answer; true before the first."""
         return self._silent_until is None
 
     async def make(self, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """What `work` returns, or `otherwise` while Redis does not answer."""
+        """Return what `work` returns, or `otherwise` while Redis does not answer."""
         if self._silent_until is not None:
             if self._clock() < self._silent_until:
                 return otherwise
@@ -76,13 +73,13 @@ class Attempts:
         except (RedisError, OSError) as error:
             self._record_failure(error)
             return otherwise
-        if not self.answered:
+        if not self.is_answering:
             log.info("Redis at %s answers again.", self.where)
             self._silent_until = None
         return done
 
     def _record_failure(self, error: Exception) -> None:
-        if self.answered:
+        if self.is_answering:
             log.warning("Redis at %s does not answer; %s: %s", self.where, self._without, error)
         self._silent_until = self._clock() + self._rest
 

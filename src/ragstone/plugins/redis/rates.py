@@ -25,10 +25,7 @@ class SharedRates:
     """`Rates` in Redis. While it does not answer, each process counts for itself."""
 
     def __init__(
-        self,
-        url: str,
-        rest: float = REST,
-        clock: Callable[[], float] = state_time,
+        self, url: str, rest: float = REST, clock: Callable[[], float] = state_time
     ) -> None:
         self._redis = redis_client(url)
         self._attempts = Attempts(url, "each server counts requests for itself", rest)

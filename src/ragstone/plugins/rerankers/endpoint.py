@@ -101,7 +101,7 @@ def open_endpoint(parts: RerankerParts) -> RemoteReranker:
 
 
 def _scores(answer: Any, expected: int) -> Vectors:
-    """Scores by the index of their text; raises ModelUnavailable for anything else."""
+    """Return scores by the index of their text; raises ModelUnavailable for anything else."""
     rows: Any = answer.get("results", answer.get("data")) if isinstance(answer, dict) else answer
     scores = [math.nan] * expected
     try:
@@ -126,7 +126,7 @@ def _index(value: Any, expected: int) -> int:
 
 
 def _place(url: str) -> str:
-    """The address without a user, a password or a query."""
+    """Return the address without a user, a password or a query."""
     parts = httpx2.URL(url)
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{parts.host}{port}"

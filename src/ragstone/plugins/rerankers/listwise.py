@@ -21,7 +21,7 @@ from ragstone.ports import Completer, Judgement, Templates
 from ragstone.retrieve.rerank import RERANKER_WEIGHT
 from ragstone.retrieve.rerankers import RerankerParts
 
-MOST = 20
+MAX_PASSAGES = 20
 PASSAGE_TOKENS = 150
 
 _NUMBER = re.compile(r"\d{1,3}")
@@ -42,7 +42,7 @@ class ListwiseReranker:
         chunks: Sequence[Chunk],
         encoded: EncodedQuestion | None = None,
     ) -> Judgement:
-        read = chunks[:MOST]
+        read = chunks[:MAX_PASSAGES]
         passages = "\n".join(
             fence_source(
                 f"[{i}] {neutralize_markers(chunk.heading)}",
@@ -52,7 +52,9 @@ class ListwiseReranker:
         )
         own = await self._templates.texts(collection.tenant) if self._templates else {}
         rules = (own.get("rerank") or load_shipped("rerank") or "").strip()
-        said = await self._model.complete(rules, f"{passages}\n\nQuestion: {question}", 6 * MOST)
+        said = await self._model.complete(
+            rules, f"{passages}\n\nQuestion: {question}", 6 * MAX_PASSAGES
+        )
         order = parse_ranking(said.text, len(read))
         none = np.zeros(len(chunks), np.float32)
         if not order:

@@ -80,6 +80,6 @@ class Disposal:
         await asyncio.to_thread(self._files.delete, file)
 
     async def _is_settled(self, row: StoreFile) -> bool:
-        """Whether the document of a file is there as it was last put into a store."""
+        """Tell whether the document of a file is there as it was last put into a store."""
         found = await self._catalog.documents(row.tenant, row.collection, named=[row.path])
         return row.is_settled(found[0] if found else None)

@@ -44,9 +44,7 @@ def add_file_routes(routes: APIRouter, service: Service, files: Files) -> None:
 
     @routes.get("/files", **options("editor", shapes.FileList))
     async def list_files(
-        caller: Who,
-        page: FilePage,
-        purpose: Annotated[str | None, Query(max_length=64)] = None,
+        caller: Who, page: FilePage, purpose: Annotated[str | None, Query(max_length=64)] = None
     ) -> Response:
         """The caller's files."""
 

@@ -47,7 +47,7 @@ class KeptFile:
         return self.folder / _CONTENT
 
     def admits(self, principal: Principal) -> bool:
-        """Whether it has not expired, and this credential of its owner's may use it."""
+        """Tell whether it has not expired, and this credential of its owner's may use it."""
         if self.expires_at is not None and self.expires_at <= time.time():
             return False
         mine = principal.collections
@@ -98,11 +98,11 @@ class Files:
         return found if found and found.admits(owner) else None
 
     def list_all(self, owner: Principal) -> list[KeptFile]:
-        """All files that `find` finds, in any order."""
+        """Return all files that `find` finds, in any order."""
         return [file for file in _read_all(self._owner_folder(owner)) if file.admits(owner)]
 
     def list_expired(self) -> Iterator[KeptFile]:
-        """Every owner's files that have expired."""
+        """Return every owner's files that have expired."""
         folder = self._data.expanduser().absolute() / KEPT
         owners = sorted(folder.iterdir()) if folder.is_dir() else ()
         now = time.time()
@@ -110,7 +110,7 @@ class Files:
         return (file for file in found if file.expires_at is not None and file.expires_at <= now)
 
     def lend(self, file: KeptFile) -> str:
-        """Another name for the content, which an ingest may delete; raises StorageFull."""
+        """Return another name for the content, which an ingest may delete; raises StorageFull."""
         return self._spool.link(file.content, file.name)
 
     def delete(self, file: KeptFile) -> None:

@@ -34,7 +34,7 @@ class KeptResponses:
         self._conversations = service.conversations
 
     async def find(self, caller: Caller, id: str) -> tuple[StoredTurn, str | None]:
-        """A response as its conversation has it, and the id of the one before it.
+        """Return a response as its conversation has it, and the id of the one before it.
 
         Raises UnknownResponse for one that was not kept, is another user's, or was made from what
         the caller may not read any more.
@@ -56,7 +56,7 @@ class KeptResponses:
         return {"id": id, "object": "response", "deleted": True}
 
     async def _turns(self, here: ConversationKey) -> AsyncIterator[StoredTurn]:
-        """The turns of a room, the newest first."""
+        """Yield the turns of a room, the newest first."""
         read = 0
         while page := await self._conversations.entries(here, IN_ONE_READ, read):
             read += len(page)
@@ -97,11 +97,7 @@ def add_response_routes(routes: APIRouter, kept: KeptResponses, server: ServerSe
         raise InputError("Only a response in the background can be cancelled, and there are none.")
 
     @routes.get(f"{place}/input_items", **options("reader", shapes.ItemList))
-    async def list_input_items(
-        id: str,
-        caller: Who,
-        page: Page,
-    ) -> Response:
+    async def list_input_items(id: str, caller: Who, page: Page) -> Response:
         """What a response answers: the question that is kept of its input."""
         turn, _ = await kept.find(caller, id)
         item: Object = {
@@ -115,7 +111,7 @@ def add_response_routes(routes: APIRouter, kept: KeptResponses, server: ServerSe
 
 
 def _response_json(stored: StoredTurn, previous: str | None, base: str) -> Object:
-    """The response as it was given, as far as its conversation has kept it."""
+    """Return the response as it was given, as far as its conversation has kept it."""
     notes, block = stored.notes, stored.block
     model = next(name for name, level in CHAT_MODELS.items() if level == notes.level)
     request = ResponsesRequest(model=model, input=stored.question, previous_response_id=previous)

@@ -45,17 +45,17 @@ stay two documents."""
 
 
 def file_id(source: Source) -> str:
-    """The id of the file that a source is of, else of its document."""
+    """Return the id of the file that a source is of, else of its document."""
     return _file_id(source.path, source.document_id)
 
 
 def attributes(metadata: Mapping[str, Any]) -> Object:
-    """The metadata that OpenAI's attributes can hold."""
+    """Return the metadata that OpenAI's attributes can hold."""
     return {k: v for k, v in metadata.items() if isinstance(v, str | int | float)}
 
 
 async def find_file(files: Files, caller: Caller, id: str) -> KeptFile:
-    """The caller's file of this id; raises UnknownFile."""
+    """Return the caller's file of this id; raises UnknownFile."""
     found = await asyncio.to_thread(files.find, caller.principal, id)
     if found is None:
         raise UnknownFile(id)
@@ -162,7 +162,7 @@ class Members:
         return {"id": id, "object": "vector_store.file.deleted", "deleted": True}
 
     async def content(self, caller: Caller, name: str, id: str) -> Object:
-        """The text of a file as it was read; raises UnknownDocument."""
+        """Return the text of a file as it was read; raises UnknownDocument."""
         _, document, _ = await self._look_up(caller, name, id)
         if document is None:
             raise UnknownDocument(id)
@@ -180,7 +180,7 @@ class Members:
         }
 
     async def batch(self, caller: Caller, name: str, id: str) -> Object:
-        """A batch, which is a job; raises UnknownJob."""
+        """Return a batch, which is a job; raises UnknownJob."""
         rows = await self._rows(caller, name, id)
         members = await self._describe(caller, name, rows, id)
         job = await self._service.jobs.get(caller.principal, id.removeprefix(BATCH))
@@ -217,7 +217,7 @@ class Members:
         return found
 
     async def _rows(self, caller: Caller, name: str, batch: str | None) -> list[StoreFile]:
-        """What was put into a store, or by a batch of the caller's; raises UnknownJob."""
+        """Return what was put into a store, or by a batch of the caller's; raises UnknownJob."""
         stores, principal = VECTOR_STORES.of(self._service), narrow_principal(caller, name)
         if batch is None:
             return await stores.files(principal, name)
@@ -231,7 +231,7 @@ class Members:
     async def _look_up(
         self, caller: Caller, name: str, id: str
     ) -> tuple[StoreFile | None, Document | None, JobView | None]:
-        """All that is known of a file in a store by its id, or the document's."""
+        """Return all that is known of a file in a store by its id, or the document's."""
         principal, folder = narrow_principal(caller, name), f"/{id}/"
         rows = await VECTOR_STORES.of(self._service).files(principal, name, file=id)
         row = rows[0] if rows else None
@@ -249,7 +249,7 @@ class Members:
     async def _documents(
         self, principal: Principal, name: str, named: list[str] | None
     ) -> Mapping[str, Document]:
-        """The documents of a collection, which need not be there yet, by path."""
+        """Return the documents of a collection, which need not be there yet, by path."""
         with suppress(UnknownCollection):
             found = await self._service.documents(principal, name, named=named, limit=MAX_DOCUMENTS)
             return {item.path: item for item in found}
@@ -257,7 +257,7 @@ class Members:
 
 
 def count_states(states: Iterable[str]) -> Object:
-    """How many files are in which state."""
+    """Tell how many files are in which state."""
     counts = dict.fromkeys(STATES, 0)
     for state in states:
         counts[state] += 1
@@ -272,8 +272,8 @@ def _file_id(path: str, document_id: str) -> str:
 def _member_json(
     name: str, row: StoreFile | None, document: Document | None, job: JobView | None
 ) -> Object | None:
-    """A file of a vector store; None where neither a document nor the job says what became of it:
-    the document was deleted, or it is another one's."""
+    """Return a file of a vector store; None where neither a document nor the job says what became
+    of it: the document was deleted, or it is another one's."""
     status, error = _state(row, document, job)
     if not status or not (row or document):
         return None
@@ -294,7 +294,7 @@ def _member_json(
 def _state(
     row: StoreFile | None, document: Document | None, job: JobView | None
 ) -> tuple[str, str]:
-    """The state of a file in OpenAI's words, empty for unknown, and why it failed."""
+    """Return the state of a file in OpenAI's words, empty for unknown, and why it failed."""
     settled = row is None or row.is_settled(document)
     if job and not job.ended and not settled:
         return "in_progress", ""

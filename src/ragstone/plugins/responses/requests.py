@@ -28,7 +28,7 @@ UNKEPT = "0" * 32
 """What stands in the id of a response for a conversation that cannot be continued by it: one id
 for all of them would join what belongs to different people."""
 
-MOST_FILTERS, DEEPEST = 100, 10
+MAX_FILTERS, DEEPEST = 100, 10
 
 _TEXTS = ("input_text", "output_text", "text", "refusal")
 _UNSAID = ("reasoning", "file_search_call")
@@ -117,13 +117,13 @@ class ResponsesRequest(StrictBody):
         return given
 
     @property
-    def searching(self) -> FileSearchTool | None:
+    def search_tool(self) -> FileSearchTool | None:
         """The tool that names the documents."""
         return next((tool for tool in self.tools or () if isinstance(tool, FileSearchTool)), None)
 
     def room(self, fresh: str) -> str | None:
-        """The conversation that this continues, or begins with the name `fresh`; None where nothing
-        is to be kept. Raises InputError."""
+        """Return the conversation that this continues, or begins with the name `fresh`; None where
+        nothing is to be kept. Raises InputError."""
         if self.previous_response_id:
             found = _ID.fullmatch(self.previous_response_id)
             if found is None:
@@ -146,7 +146,7 @@ class ResponsesRequest(StrictBody):
         return None if self.store is False else ROOM + fresh
 
     def chat(self) -> ChatRequest:
-        """The chat request that means the same; raises InputError."""
+        """Return the chat request that means the same; raises InputError."""
         functions = [tool for tool in self.tools or () if isinstance(tool, FunctionTool)]
         fields: Object = {
             "model": self.model,
@@ -174,8 +174,8 @@ class ResponsesRequest(StrictBody):
             raise InputError(format_fault(place, found[0])) from error
 
     def ask(self, fresh: str) -> Ask:
-        """The question, with the response's id; raises InputError, UnknownModel."""
-        ask, search = self.chat().ask(""), self.searching
+        """Return the question, with the response's id; raises InputError, UnknownModel."""
+        ask, search = self.chat().ask(""), self.search_tool
         room = None if ask.pictures else self.room(fresh)
         changes: Object = {"room": room, "id": response_id(room, uuid4().hex)}
         if search is not None:
@@ -184,10 +184,10 @@ class ResponsesRequest(StrictBody):
         return replace(ask, **changes)
 
     def _collection(self) -> str | None:
-        return self.searching.vector_store_ids[0] if self.searching else self.collection
+        return self.search_tool.vector_store_ids[0] if self.search_tool else self.collection
 
     def _choice(self, functions: bool) -> Any:
-        """The choice among functions: that the documents are searched is always so."""
+        """Return the choice among functions: that the documents are searched is always so."""
         choice = self.tool_choice
         if isinstance(choice, dict) and choice.get("type") == "file_search":
             return "none" if functions else None
@@ -198,25 +198,25 @@ class ResponsesRequest(StrictBody):
 
 
 def response_id(room: str | None, turn: str) -> str:
-    """The id of a response, by which a later one can continue its conversation."""
+    """Return the id of a response, by which a later one can continue its conversation."""
     whose = room.removeprefix(ROOM) if room else ""
     return f"resp_{whose if re.fullmatch('[0-9a-f]{32}', whose) else UNKEPT}_{turn}"
 
 
 def response_room(id: str) -> str | None:
-    """The room that the response of this id was kept in; None if it was not."""
+    """Return the room that the response of this id was kept in; None if it was not."""
     found = _ID.fullmatch(id)
     return ROOM + found[1] if found and found[1] != UNKEPT else None
 
 
 def condition(given: Any, depth: int = 0) -> Filter:
-    """A filter of OpenAI's vector stores over metadata; raises InputError."""
+    """Return a filter of OpenAI's vector stores over metadata; raises InputError."""
     if not isinstance(given, dict) or depth > DEEPEST:
         raise InputError("filters must be comparisons, or and and or of them.")
     kind, parts = given.get("type"), given.get("filters")
     if kind in ("and", "or"):
-        if not isinstance(parts, list) or len(parts) > MOST_FILTERS:
-            raise InputError(f"filters: {kind} needs a list of at most {MOST_FILTERS} filters.")
+        if not isinstance(parts, list) or len(parts) > MAX_FILTERS:
+            raise InputError(f"filters: {kind} needs a list of at most {MAX_FILTERS} filters.")
         made = tuple(condition(part, depth + 1) for part in parts)
         return And(made) if kind == "and" else Or(made)
     key, value = given.get("key"), given.get("value")
@@ -227,7 +227,7 @@ def condition(given: Any, depth: int = 0) -> Filter:
 
 def _comparison(kind: str, field: str, value: Any) -> Filter:
     if kind in ("in", "nin"):
-        values = value if isinstance(value, list) and len(value) <= MOST_FILTERS else None
+        values = value if isinstance(value, list) and len(value) <= MAX_FILTERS else None
         if values is None or not all(isinstance(item, str | int | float | bool) for item in values):
             raise InputError(f"filters: {kind} needs a list of texts or numbers.")
         found = AnyOf(field, tuple(values))
@@ -296,7 +296,7 @@ def _messages(given: str | list[Object]) -> list[Object]:
 
 
 def _content(given: Any) -> Any:
-    """The content of an item as chat messages have it; raises InputError."""
+    """Return the content of an item as chat messages have it; raises InputError."""
     if not isinstance(given, list):
         return given
     parts: list[Object] = []

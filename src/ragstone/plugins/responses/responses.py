@@ -57,8 +57,10 @@ class ResponseObject(Transcript):
         self._items: list[Object] = []
 
     def whole(self, turn: Turn) -> Object:
-        """The response in one piece."""
-        return self._response(turn, [*self._search_items(turn), *self._said(turn), *_calls(turn)])
+        """Return the response in one piece."""
+        return self._response(
+            turn, [*self._search_items(turn), *self._message_items(turn), *_calls(turn)]
+        )
 
     def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
@@ -81,7 +83,7 @@ class ResponseObject(Transcript):
         return next(self._number_events([failed]))
 
     def format_failure(self, message: str) -> Object:
-        """A response that is none, and why."""
+        """Return a response that is none, and why."""
         error = {"code": "server_error", "message": message}
         return {**self._head("failed", []), "error": error}
 
@@ -99,7 +101,7 @@ class ResponseObject(Transcript):
             {"type": "response.created", "response": begun},
             {"type": "response.in_progress", "response": begun},
         ]
-        if self._request.searching:
+        if self._request.search_tool:
             # It is over when the answer begins; what it found is said at the end.
             item: Object = {
                 "id": self._search,
@@ -120,10 +122,10 @@ class ResponseObject(Transcript):
     @property
     def _first(self) -> int:
         """The place of the message among the items."""
-        return 1 if self._request.searching else 0
+        return 1 if self._request.search_tool else 0
 
     def _continue_message(self, text: str) -> list[Object]:
-        """The next piece of the message, which begins with the first."""
+        """Return the next piece of the message, which begins with the first."""
         events: list[Object] = []
         place = {"item_id": self._message, "output_index": self._first, "content_index": 0}
         if not self._speaks:
@@ -139,7 +141,11 @@ class ResponseObject(Transcript):
 
     def _closing_events(self, turn: Turn) -> list[Object]:
         events: list[Object] = []
-        searched, said, calls = self._search_items(turn), self._said(turn), list(_calls(turn))
+        searched, said, calls = (
+            self._search_items(turn),
+            self._message_items(turn),
+            list(_calls(turn)),
+        )
         events += [_item("done", 0, item) for item in searched]
         for item in said:
             (part,) = item["content"]
@@ -187,8 +193,8 @@ class ResponseObject(Transcript):
         return [*noted, done, {"type": "response.content_part.done", **place, "part": part}]
 
     def _search_items(self, turn: Turn) -> list[Object]:
-        """The search as an item, where the client offered it as a tool."""
-        if not self._request.searching:
+        """Return the search as an item, where the client offered it as a tool."""
+        if not self._request.search_tool:
             return []
         results = None
         if RESULTS in (self._request.include or ()):
@@ -206,8 +212,8 @@ class ResponseObject(Transcript):
         item = {"id": self._search, "type": "file_search_call", "status": "completed"}
         return [{**item, "queries": queries, "results": results}]
 
-    def _said(self, turn: Turn) -> list[Object]:
-        """The message as an item; none where the model only called tools."""
+    def _message_items(self, turn: Turn) -> list[Object]:
+        """Return the message as an item; none where the model only called tools."""
         answer, cited = turn.answer or GeneratedAnswer(), list_cited(turn, self._base)
         if answer.calls and not answer.text:
             return []
@@ -224,7 +230,7 @@ class ResponseObject(Transcript):
         """Each marker with the address of its source, and as a file where files were searched."""
         places = (annotation["url_citation"] for annotation in annotations(answer, cited))
         found = [{"type": "url_citation", **place} for place in places]
-        if not self._request.searching:
+        if not self._request.search_tool:
             return found
         urls = {source.url: source.source for source in cited}
         files = [

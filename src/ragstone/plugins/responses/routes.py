@@ -52,11 +52,7 @@ def router(parts: DialectParts) -> APIRouter:
 
 
 def _add_responses(
-    routes: APIRouter,
-    service: Service,
-    server: ServerSettings,
-    stores: Stores,
-    kept: KeptResponses,
+    routes: APIRouter, service: Service, server: ServerSettings, stores: Stores, kept: KeptResponses
 ) -> None:
     @routes.post(
         "/responses",
@@ -75,7 +71,7 @@ def _add_responses(
         events = service.ask(ask)
         if not ask.pictures:
             narrow_principal(caller, ask.collection)
-            if body.searching and await stores.is_empty(caller, ask.collection):
+            if body.search_tool and await stores.is_empty(caller, ask.collection):
                 events = or_refusal(ask, events, NOTHING_YET)
         events = number_sources(events)
         if body.stream:

@@ -32,7 +32,7 @@ class SqlVectorStores:
     async def list_all(
         self, tenant: str | None = None, collection: str | None = None
     ) -> list[VectorStore]:
-        """Those of a tenant, or of all, or the one of a collection."""
+        """Return those of a tenant, or of all, or the one of a collection."""
         rows = await self._rows(vector_stores, {"tenant": tenant, "collection": collection})
         return [VectorStore(**row) for row in rows]
 
@@ -53,7 +53,7 @@ class SqlVectorStores:
         file: str | None = None,
         job: str | None = None,
     ) -> list[StoreFile]:
-        """The files in a tenant's stores: in one of them, of one id, of one job."""
+        """Return the files in a tenant's stores: in one of them, of one id, of one job."""
         wanted = {"tenant": tenant, "collection": collection, "file": file, "job": job}
         return [StoreFile(**row) for row in await self._rows(store_files, wanted)]
 
@@ -71,7 +71,7 @@ class SqlVectorStores:
         await self._database.write(work)
 
     async def _rows(self, table: Table, wanted: Mapping[str, str | None]) -> list[dict[str, Any]]:
-        """The rows that have these values, whatever they have where that is None."""
+        """Return the rows that have these values, whatever they have where that is None."""
         same = [table.c[name] == value for name, value in wanted.items() if value is not None]
         ordered = select(table).where(*same).order_by(*table.primary_key)
         async with self._database.read_view() as connection:
@@ -84,5 +84,5 @@ def open_store(parts: AdapterParts) -> SqlVectorStores:
 
 
 def own_store(adapters: Adapters) -> SqlVectorStores:
-    """The adapter that this plugin added."""
+    """Return the adapter that this plugin added."""
     return cast(SqlVectorStores, adapters.added["vector_stores"])

@@ -61,7 +61,7 @@ class StoreChanges(StrictBody):
     expires_after: ExpiresAfter | None = None
 
     def changes(self) -> Object:
-        """The fields of a store that change."""
+        """Return the fields of a store that change."""
         given = self.model_fields_set
         said = {
             "title": well_formed(self.name or ""),
@@ -99,7 +99,7 @@ class NewBatch(StrictBody):
     chunking_strategy: Chunking | None = None
 
     def read_attributes(self) -> Mapping[str, Object]:
-        """The attributes of each file by its id; raises InputError."""
+        """Return the attributes of each file by its id; raises InputError."""
         if bool(self.file_ids) == bool(self.files):
             raise InputError("A batch needs file_ids or files, and not both.")
         if self.files:
@@ -138,7 +138,7 @@ class StoreSearch(StrictBody):
         return given
 
     def ask(self, store: str) -> Ask:
-        """The search; raises InputError."""
+        """Return the search; raises InputError."""
         query = self.query if isinstance(self.query, str) else "\n".join(self.query)
         ranker = self.ranking_options.ranker if self.ranking_options else None
         return Ask(
@@ -163,10 +163,7 @@ def add_store_routes(routes: APIRouter, stores: Stores, members: Members) -> Non
 
 def _add_routes(routes: APIRouter, stores: Stores) -> None:
     @routes.get("/vector_stores", **options("reader", shapes.VectorStoreList))
-    async def list_vector_stores(
-        caller: Who,
-        page: Page,
-    ) -> Response:
+    async def list_vector_stores(caller: Who, page: Page) -> Response:
         """The collections that the credential reaches, as vector stores."""
         return Json(page.cut(await stores.list_all(caller)))
 
@@ -215,13 +212,10 @@ def _add_member_routes(routes: APIRouter, stores: Stores, members: Members) -> N
 
     @routes.get(place, **options("reader", shapes.VectorStoreFileList))
     async def list_vector_store_files(
-        store: Id,
-        caller: Who,
-        page: Page,
-        state: State = None,
+        store: Id, caller: Who, page: Page, state: State = None
     ) -> Response:
         """The documents of a vector store that the caller may read, and what becomes one."""
-        await stores.known(caller, store)
+        await stores.find_store(caller, store)
         found = _in_state(await members.list_all(caller, store), state)
         return Json(page.cut(found))
 
@@ -261,11 +255,7 @@ def _add_batch_routes(routes: APIRouter, stores: Stores, members: Members) -> No
 
     @routes.get(f"{place}/{{batch}}/files", **options("reader", shapes.VectorStoreFileList))
     async def list_files_of_batch(
-        store: Id,
-        batch: Id,
-        caller: Who,
-        page: Page,
-        state: State = None,
+        store: Id, batch: Id, caller: Who, page: Page, state: State = None
     ) -> Response:
         """The files of a batch."""
         found = _in_state(await members.list_all(caller, store, batch), state)
@@ -287,5 +277,5 @@ def _in_state(found: Sequence[Object], state: str | None) -> list[Object]:
 
 
 def _poll_response(made: Object) -> Response:
-    """What a client may ask for again until it is done, and how soon."""
+    """Return what a client may ask for again until it is done, and how soon."""
     return Json(made, headers={"openai-poll-after-ms": str(POLL_MILLISECONDS)})

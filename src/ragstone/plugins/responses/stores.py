@@ -56,7 +56,7 @@ class Stores:
         return await self.find(caller, name)
 
     async def list_all(self, caller: Caller) -> list[Object]:
-        """The stores that the credential reaches."""
+        """Return the stores that the credential reaches."""
         stores = await VECTOR_STORES.of(self._service).list_all(caller.principal)
         said = {store.collection: store for store in stores}
         there = {
@@ -71,15 +71,15 @@ class Stores:
         ]
 
     async def find(self, caller: Caller, name: str) -> Object:
-        """One of them; raises UnknownCollection."""
-        store, summary = await self.known(caller, name)
+        """Return one of them; raises UnknownCollection."""
+        store, summary = await self.find_store(caller, name)
         waiting = await self._members.count_waiting(caller.principal)
         return _store_json(name, store, summary, waiting.get(name, 0))
 
-    async def known(
+    async def find_store(
         self, caller: Caller, name: str
     ) -> tuple[VectorStore | None, CollectionSummary | None]:
-        """What is said of a store, and its collection if there is one yet. Raises
+        """Return what is said of a store, and its collection if there is one yet. Raises
         UnknownCollection where there is neither, or the credential does not reach it."""
         narrow_principal(caller, name)
         found = await self._find(caller, name)
@@ -89,7 +89,7 @@ class Stores:
 
     async def update(self, caller: Caller, name: str, changes: Object) -> Object:
         """Say something else of a store; raises UnknownCollection."""
-        store, _ = await self.known(caller, name)
+        store, _ = await self.find_store(caller, name)
         # Nobody kept when a collection was made that was never said to be a store.
         store = store or VectorStore(caller.principal.tenant, name, name, 0.0, 0.0)
         changed = replace(store, **changes, active_at=time.time())
@@ -98,7 +98,7 @@ class Stores:
 
     async def drop(self, caller: Caller, name: str) -> Object:
         """Delete a store with its documents, but not the files; raises UnknownCollection."""
-        _, summary = await self.known(caller, name)
+        _, summary = await self.find_store(caller, name)
         if summary is None:
             await VECTOR_STORES.of(self._service).drop(caller.principal, name)
         else:
@@ -106,7 +106,7 @@ class Stores:
         return {"id": name, "object": "vector_store.deleted", "deleted": True}
 
     async def search(self, caller: Caller, ask: Ask, least: float) -> Object:
-        """The passages of a store that fit best; raises UnknownCollection."""
+        """Return the passages of a store that fit best; raises UnknownCollection."""
         query, found = ask.question, tuple[Source, ...]()
         if not await self.is_empty(caller, ask.collection):
             result = await self._service.search(replace(ask, principal=caller.principal))
@@ -121,7 +121,7 @@ class Stores:
 
     async def open(self, caller: Caller, name: str) -> None:
         """Note that a store is filled, so that it does not expire; raises UnknownCollection."""
-        store, _ = await self.known(caller, name)
+        store, _ = await self.find_store(caller, name)
         await self._touch(store)
 
     async def is_empty(self, caller: Caller, name: str) -> bool:
@@ -153,7 +153,7 @@ class Stores:
 def _store_json(
     name: str, store: VectorStore | None, summary: CollectionSummary | None, waiting: int
 ) -> Object:
-    """A vector store, and how many files are `waiting` to be read."""
+    """Return a vector store, and how many files are `waiting` to be read."""
     documents = summary.documents if summary else 0
     failed = min(summary.failed, documents) if summary else 0
     counts = {

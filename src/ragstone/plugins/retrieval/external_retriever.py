@@ -12,12 +12,7 @@ from typing import Any, Protocol
 
 import httpx2
 
-from ragstone.core.errors import (
-    IndexUnavailable,
-    InvalidFilter,
-    RetrievalUnavailable,
-    Unavailable,
-)
+from ragstone.core.errors import IndexUnavailable, InvalidFilter, RetrievalUnavailable, Unavailable
 from ragstone.core.filters import METADATA, And, AnyOf, Filter, Or, Range, Scalar
 from ragstone.core.foreign_passages import foreign_hit, from_kdb, keep_best
 from ragstone.core.turn import Ask, Hit, Plan
@@ -54,7 +49,7 @@ class ExternalRetriever:
         )
 
     async def search(self, ask: Ask, plan: Plan) -> list[Hit]:
-        """The service's passages; none where it knows no such collection.
+        """Return the service's passages; none where it knows no such collection.
 
         Raises the dialect's failure when it cannot be reached or answers nonsense, InvalidFilter.
         """
@@ -76,8 +71,8 @@ class ExternalRetriever:
         await self._client.aclose()
 
     async def _post(self, body: dict[str, Any]) -> httpx2.Response:
-        """The response of the first of the dialect's addresses that is there; it is asked first
-        from then on."""
+        """Return the response of the first of the dialect's addresses that is there; it is asked
+        first from then on."""
         response = await self._client.post(self._url + self._path, json=body)
         for path in self._dialect.paths:
             if response.status_code != NOT_THERE:
@@ -139,7 +134,7 @@ TIMES = ("modified_after", "modified_before")
 
 
 def _filter_values(where: Filter) -> dict[str, Any]:
-    """A filter as names with values, all of which must hold; raises InvalidFilter."""
+    """Return a filter as names with values, all of which must hold; raises InvalidFilter."""
     match where:
         case And(parts):
             named: dict[str, Any] = {}

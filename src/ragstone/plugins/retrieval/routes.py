@@ -23,15 +23,15 @@ from ragstone.service import Service
 Query = Annotated[Text, Field(min_length=1, max_length=20_000)]
 Value = str | int | float | bool
 Values = Annotated[list[Value], Field(max_length=MAX_CONDITIONS)]
-MOST_FILTERS, LONGEST_NAME, LONGEST_VALUE = 100, 255, 4096
+MAX_FILTERS, LONGEST_NAME, LONGEST_VALUE = 100, 255, 4096
 
 
 def _check_size(given: Any) -> Any:
-    """The filters as given; raises ValueError for more than can be compared soon."""
+    """Return the filters as given; raises ValueError for more than can be compared soon."""
     if not isinstance(given, dict):
         return given
-    if len(given) > MOST_FILTERS:
-        raise ValueError(f"at most {MOST_FILTERS} names")
+    if len(given) > MAX_FILTERS:
+        raise ValueError(f"at most {MAX_FILTERS} names")
     for name, value in given.items():
         values = value if isinstance(value, list) else [value]
         if len(values) > MAX_CONDITIONS:
@@ -70,7 +70,7 @@ class RetrieveRequest(Body):
     cache: bool = Field(True, strict=True, description="Whether an equal query's passages will do.")
 
     def ask(self) -> Ask:
-        """The search."""
+        """Return the search."""
         modes: dict[str, Strategy] = {
             "vector": "dense",
             "dense": "dense",
@@ -102,7 +102,7 @@ class SearchRerankRequest(Body):
     top_k: int = Field(PARAGRAPH_TOP_K, ge=1, le=1000, description="Passages to return.")
 
     def ask(self) -> Ask:
-        """The search."""
+        """Return the search."""
         where: Filter | None = None
         if self.metadata_filter_key and self.match_values:
             where = AnyOf(f"metadata.{self.metadata_filter_key}", tuple(self.match_values))
@@ -144,7 +144,7 @@ def router(parts: DialectParts) -> APIRouter:
 
 
 def _ask(body: RetrieveRequest | SearchRerankRequest, caller: Caller) -> Ask:
-    """The search, for the caller."""
+    """Return the search, for the caller."""
     ask = replace(body.ask(), principal=caller.principal)
     narrow_principal(caller, ask.collection)
     return ask

@@ -59,7 +59,7 @@ class Users:
         self._principal = Principal(auth.tenant, "scim")
 
     async def list(self, asked: SearchRequest[Any]) -> Sequence[User]:
-        """The users of whom a filter is true."""
+        """Return the users of whom a filter is true."""
         name = _find_name(asked.filter)
         if name is not None:
             views = [view for view in [await self._show(name)] if view]
@@ -69,7 +69,7 @@ class Users:
         return _select([self._user(view, groups) for view in views], asked)
 
     async def get(self, id: str) -> User:
-        """A user. Raises NotFoundException."""
+        """Return a user. Raises NotFoundException."""
         view = await self._find(id)
         return self._user(view, await self._scim.groups(self._principal.tenant))
 
@@ -111,7 +111,7 @@ class Users:
         return self._user(view, await self._scim.groups(self._principal.tenant))
 
     async def _show(self, name: str) -> PersonView | None:
-        """The provisioned account of this name."""
+        """Return the provisioned account of this name."""
         try:
             view = await self._people.show(self._principal, name, admin=True)
         except UnknownPerson:
@@ -160,13 +160,13 @@ class Groups:
         self._principal = Principal(auth.tenant, "scim")
 
     async def list(self, asked: SearchRequest[Any]) -> Sequence[Group]:
-        """The groups of which a filter is true."""
+        """Return the groups of which a filter is true."""
         people = await list_provisioned(self._people, self._principal)
         found = await self._scim.groups(self._principal.tenant)
         return _select([self._group(group, people) for group in found], asked)
 
     async def get(self, id: str) -> Group:
-        """A group. Raises NotFoundException."""
+        """Return a group. Raises NotFoundException."""
         return self._group(
             await self._find(id), await list_provisioned(self._people, self._principal)
         )
@@ -218,7 +218,7 @@ class Groups:
         return self._group(kept, await list_provisioned(self._people, self._principal))
 
     async def _members(self, group: Group) -> Mapping[str, PersonView]:
-        """The accounts of the members by name. Raises InvalidValueException."""
+        """Return the accounts of the members by name. Raises InvalidValueException."""
         if not group.members:
             return {}
         known = {
@@ -250,11 +250,7 @@ class Groups:
 
     def _group(self, group: ProvisionedGroup, people: Sequence[PersonView]) -> Group:
         members = [
-            UserInGroup(
-                value=user_id(view),
-                ref=f"{self._base}/Users/{user_id(view)}",
-                type="User",
-            )
+            UserInGroup(value=user_id(view), ref=f"{self._base}/Users/{user_id(view)}", type="User")
             for view in people
             if group.name in view.groups
         ]
@@ -268,17 +264,17 @@ class Groups:
 
 
 async def list_provisioned(people: PeopleService, principal: Principal) -> list[PersonView]:
-    """The accounts that a provider has made."""
+    """Return the accounts that a provider has made."""
     return [view for view in await people.list(principal) if view.origin == ORIGIN]
 
 
 def user_id(view: PersonView) -> str:
-    """The id of an account, which another one of its name does not get."""
+    """Return the id of an account, which another one of its name does not get."""
     return f"{view.name}-{round(view.created_at * 1e6):x}"
 
 
 def make_meta(base: str, kind: str, id: str, created: float, changed: float) -> Meta:
-    """What SCIM tells of each resource; times are seconds since 1970."""
+    """Return what SCIM tells of each resource; times are seconds since 1970."""
     return Meta(
         resource_type=kind,
         created=datetime.fromtimestamp(created, UTC),
@@ -294,8 +290,8 @@ def _display(user: User) -> str:
 
 
 def _find_name(asked: ScimFilter[Any] | None) -> str | None:
-    """The name that a filter asks for alone, as providers do before each change: it is looked up,
-    where any other filter reads all accounts."""
+    """Return the name that a filter asks for alone, as providers do before each change: it is
+    looked up, where any other filter reads all accounts."""
     node = asked.ast if asked is not None else None
     if not isinstance(node, Comparison) or node.op is not CompareOperator.eq:
         return None

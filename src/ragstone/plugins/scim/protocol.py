@@ -46,12 +46,12 @@ Work = Callable[[Request], Awaitable[Response]]
 
 
 def respond(body: Object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A response of SCIM, in pure ASCII."""
+    """Return a response of SCIM, in pure ASCII."""
     return Response(json.dumps(body).encode(), status, headers, MEDIA_TYPE)
 
 
 def respond_error(error: Error, headers: dict[str, str] | None = None) -> Response:
-    """A refusal of SCIM."""
+    """Return a refusal of SCIM."""
     return respond(error.model_dump(), error.status or 400, headers)
 
 
@@ -68,7 +68,7 @@ Add = Callable[[str, str, Work], None]
 
 
 def make_routes(parts: DialectParts, token: str) -> APIRouter:
-    """The routes for who has the token."""
+    """Return the routes for who has the token."""
     routes = APIRouter(prefix=ROOT, route_class=ScimRoute, include_in_schema=False)
     caller = Caller(Principal(parts.settings.auth.tenant, "scim"), "admin", key="scim")
 
@@ -112,7 +112,7 @@ def make_routes(parts: DialectParts, token: str) -> APIRouter:
 
 
 def respond_list(resources: Sequence[Any], asked: SearchRequest[Any], kind: Any) -> Response:
-    """The part of a listing that is asked for."""
+    """Return the part of a listing that is asked for."""
     count = min(PAGE if asked.count is None else asked.count, MAX_RESULTS)
     start = asked.start_index or 1
     chosen = list(resources[start - 1 : start - 1 + count])
@@ -150,7 +150,7 @@ class ResourceRoutes:
         add("DELETE", f"{path}/{{id}}", self._remove)
 
     def open(self, request: Request) -> Any:
-        """The accounts or the groups."""
+        """Return the accounts or the groups."""
         service, settings = self._parts.service, self._parts.settings
         base = base_address(request, settings.server) + ROOT
         return self._kind(service.people, SCIM.of(service), settings.auth, base)

@@ -20,7 +20,7 @@ class SqlGroups:
         self._database = database
 
     async def groups(self, tenant: str) -> list[ProvisionedGroup]:
-        """The groups by name."""
+        """Return the groups by name."""
         table = directory_groups
         own = [column for column in table.c if column.name != "tenant"]
         wanted = select(*own).where(table.c.tenant == tenant).order_by(table.c.name)

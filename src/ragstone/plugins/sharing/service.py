@@ -74,7 +74,7 @@ class LocalShares:
             raise UnknownShare
 
     async def _count_readable(self, turns: list[StoredTurn], reader: Reader, tenant: str) -> int:
-        """How many turns come before the first that stands on what the reader may not read.
+        """Tell how many turns come before the first that stands on what the reader may not read.
 
         What a turn was answered from holds the documents of those before it only as far as there
         was room, so none is shown behind one that is withheld.
@@ -138,7 +138,7 @@ class LocalNotes:
 
 
 async def _read_own_turns(adapters: Adapters, here: ConversationKey) -> list[StoredTurn]:
-    """The turns of a room, if who asks may read each. Raises UnknownRoom."""
+    """Return the turns of a room, if who asks may read each. Raises UnknownRoom."""
     known = await adapters.conversations.origins(
         Principal(here.tenant, here.user), here.user_id, here.room
     )
@@ -149,7 +149,7 @@ async def _read_own_turns(adapters: Adapters, here: ConversationKey) -> list[Sto
 
 
 def _find_documents(turn: StoredTurn) -> set[str]:
-    """The documents that a turn shows something of, or was answered from."""
+    """Return the documents that a turn shows something of, or was answered from."""
     notes, origin = turn.notes, turn.origin or Provenance()
     verdicts = (verdict.citation for verdict in notes.verdicts)
     cited = (*notes.answer.citations, *notes.nearest, *(item for item in verdicts if item))
@@ -157,7 +157,7 @@ def _find_documents(turn: StoredTurn) -> set[str]:
 
 
 def _show(turn: StoredTurn) -> StoredTurn:
-    """A turn as others see it: what was asked and answered, and the evidence."""
+    """Return a turn as others see it: what was asked and answered, and the evidence."""
     block = replace(turn.block.without_tool_calls(), room_id="", user_id="")
     notes = replace(turn.notes, trace=(), usage=Usage())
     return replace(turn, block=block, notes=notes, origin=None)

@@ -39,16 +39,16 @@ class SqlSharing:
         await self._database.write(lambda connection: put(connection, shared_conversations, row))
 
     async def list_shares(self, whose: Principal) -> list[Share]:
-        """What a user shares."""
+        """Return what a user shares."""
         return await self._read_shares(*_owner_conditions(shared_conversations, whose))
 
     async def find_share(self, tenant: str, id: str) -> Share | None:
-        """A share of the tenant, whoever made it."""
+        """Return a share of the tenant, whoever made it."""
         table = shared_conversations.c
         return next(iter(await self._read_shares(table.tenant == tenant, table.id == id)), None)
 
     async def remove_share(self, whose: Principal, id: str) -> bool:
-        """Whether the user shared it."""
+        """Tell whether the user shared it."""
         return await self._remove(shared_conversations, whose, id)
 
     async def put_note(self, whose: Principal, note: KeptAnswer) -> None:
@@ -69,7 +69,7 @@ class SqlSharing:
     async def list_notes(
         self, whose: Principal, limit: int, offset: int, origins: Sequence[str] | None
     ) -> list[KeptAnswer]:
-        """The newest first; of those with one of the `origins`, unless that is None. Raises
+        """Return the newest first; of those with one of the `origins`, unless that is None. Raises
         InvalidBlock for a damaged one."""
         newest = select(notes).where(*_owner_conditions(notes, whose))
         if origins is not None:
@@ -80,22 +80,22 @@ class SqlSharing:
         )
 
     async def note_origins(self, whose: Principal) -> list[str]:
-        """The different origins (`Provenance.text`) of a user's notes."""
+        """Return the different origins (`Provenance.text`) of a user's notes."""
         known = select(notes.c.origin).where(*_owner_conditions(notes, whose)).distinct()
         return await self._database.read(lambda c: list(c.execute(known).scalars()))
 
     async def count_notes(self, whose: Principal) -> int:
-        """How many notes a user has."""
+        """Tell how many notes a user has."""
         counted = select(func.count()).where(*_owner_conditions(notes, whose))
         return await self._database.read(lambda c: c.execute(counted).scalar_one())
 
     async def change_note(self, whose: Principal, id: str, comment: str) -> bool:
-        """Whether the user has it."""
+        """Tell whether the user has it."""
         mine = (*_owner_conditions(notes, whose), notes.c.id == id)
         return await self._changes(update(notes).where(*mine).values(comment=comment))
 
     async def remove_note(self, whose: Principal, id: str) -> bool:
-        """Whether the user had it."""
+        """Tell whether the user had it."""
         return await self._remove(notes, whose, id)
 
     async def _read_shares(self, *conditions: ColumnElement[bool]) -> list[Share]:
@@ -125,7 +125,7 @@ def open_store(parts: AdapterParts) -> SqlSharing:
 
 
 def own_store(adapters: Adapters) -> SqlSharing:
-    """The store that `open_store` has made."""
+    """Return the store that `open_store` has made."""
     store: SqlSharing = adapters.added["sharing"]
     return store
 

@@ -32,7 +32,7 @@ class AtlassianOptions(CloudOptions):
     _check_url = field_validator("url")(check_address)
 
     def open_api(self) -> Api:
-        """The API with the account's token."""
+        """Return the API with the account's token."""
         return Api(self.url, httpx2.BasicAuth(self.user, self.token.get_secret_value()))
 
 
@@ -57,7 +57,7 @@ class SiteAccounts:
         self._members: dict[str, frozenset[str]] = {}
 
     def find_user(self, told: dict[str, Any]) -> str:
-        """The account that an answer tells of; empty if it is none."""
+        """Return the account that an answer tells of; empty if it is none."""
         if not (id := dig(told, "accountId")):
             return ""
         if mail := dig(told, "email") or dig(told, "emailAddress"):
@@ -65,14 +65,14 @@ class SiteAccounts:
         return f"user:{id}"
 
     def find_group(self, told: dict[str, Any]) -> str:
-        """The group that an answer tells of; empty if it is none."""
+        """Return the group that an answer tells of; empty if it is none."""
         id, name = dig(told, "groupId") or dig(told, "id"), dig(told, "name")
         if id and name:
             self._names[f"group:{id}"] = name
         return f"group:{id}" if id else ""
 
     async def intersect(self, first: Set[str], second: Set[str]) -> frozenset[str]:
-        """Who is in both."""
+        """Return who is in both."""
         for all_of_them in (EVERYONE, ORGANIZATION):
             if all_of_them in first:
                 return frozenset(second)
@@ -83,8 +83,8 @@ class SiteAccounts:
         return frozenset(common | users)
 
     async def name_readers(self, principals: Iterable[str]) -> tuple[str, ...]:
-        """Their names here: accounts by their mail addresses, or by their ids where the addresses
-        are hidden, and groups by their names."""
+        """Return their names here: accounts by their mail addresses, or by their ids where the
+        addresses are hidden, and groups by their names."""
         readers: dict[str, None] = {}
         for principal in sorted(principals):
             if principal == EVERYONE:
@@ -139,8 +139,8 @@ class SiteAccounts:
 
 
 def find_next(page: dict[str, Any]) -> Next:
-    """What leads to the page behind one of either product. Raises ServerTrouble where it says that
-    there is more, but not where."""
+    """Return what leads to the page behind one of either product. Raises ServerTrouble where it
+    says that there is more, but not where."""
     if link := dig(page, "_links", "next"):
         return str(link)
     if token := dig(page, "nextPageToken"):

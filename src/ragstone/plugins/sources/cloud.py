@@ -109,7 +109,7 @@ class TokenAuth(httpx2.Auth):
 
 
 async def _read_token(answer: httpx2.Response) -> str:
-    """The token in an answer. Raises ServerTrouble."""
+    """Return the token in an answer. Raises ServerTrouble."""
     # What authenticates has to read it as httpx2 does.
     told = _parse(await answer.aread())
     if answer.status_code == 429 or answer.status_code >= 500:
@@ -132,16 +132,12 @@ class Api:
         self._auth = auth
         self._http = httpx2.AsyncClient(
             follow_redirects=False,
-            headers={
-                "User-Agent": f"{AGENT}/{__version__}",
-                "Accept-Encoding": "gzip",
-                **headers,
-            },
+            headers={"User-Agent": f"{AGENT}/{__version__}", "Accept-Encoding": "gzip", **headers},
             timeout=SECONDS,
         )
 
     async def ask(self, path: str, body: object = None, **parameters: str) -> dict[str, Any]:
-        """The answer to a request; a POST if there is a body."""
+        """Return the answer to a request; a POST if there is a body."""
         try:
             async with (
                 asyncio.timeout(MAX_SECONDS),
@@ -161,7 +157,7 @@ class Api:
     async def ask_pages(
         self, path: str, rows: str, find_next: Callable[[dict[str, Any]], Next], **parameters: str
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """The pages of a listing, each with the list that `rows` names."""
+        """Yield the pages of a listing, each with the list that `rows` names."""
         seen: set[str] = set()
         further: Next = parameters
         while True:
@@ -203,7 +199,7 @@ class Api:
         await self._http.aclose()
 
     def _locate(self, path: str) -> httpx2.URL:
-        """An address of the API: no other gets what lets us in."""
+        """Return an address of the API: no other gets what lets us in."""
         base = self._base
         try:
             if path.startswith("/") and not path.startswith(f"{base.path.rstrip('/')}/"):
@@ -250,7 +246,7 @@ async def wait_or_raise(trouble: ServerTrouble, attempt: int) -> None:
 
 
 async def _read_fault(response: httpx2.Response) -> Any:
-    """What an answer says that is an error."""
+    """Return what an answer says that is an error."""
     try:
         return _parse(await read_whole(response, MAX_FAULT))
     except (DocumentError, httpx2.HTTPError, zlib.error):
@@ -265,7 +261,7 @@ def _parse(content: bytes) -> Any:
 
 
 def _explain(response: httpx2.Response, told: Any) -> ServerTrouble:
-    """What an answer means that is an error, with what it says."""
+    """Return what an answer means that is an error, with what it says."""
     status, headers = response.status_code, response.headers
     reasons = dig(told, "error", "errors", default=[])
     busy = any(dig(reason, "reason") in _BUSY for reason in reasons)
@@ -302,14 +298,12 @@ class CloudSource(ABC):
         """Write the content of an item. Raises also DocumentError."""
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         try:
             await self._open()
         except ServerTrouble as trouble:
             raise self._unavailable(trouble) from trouble
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         try:
             async with aclosing(self._list(json.loads(checkpoint or "{}"))) as items:
                 async for item in items:
@@ -318,16 +312,13 @@ class CloudSource(ABC):
             raise self._unavailable(trouble) from trouble
 
     async def list_keys(self) -> AsyncGenerator[str, None]:
-        """`ports.sources.ItemSource`."""
         for key in self._keys:
             yield key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return json.dumps(self._checkpoint) if self._checkpoint else ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         try:
             await self._write(item, target)
         except ServerTrouble as trouble:
@@ -336,7 +327,6 @@ class CloudSource(ABC):
             raise self._unavailable(trouble) from trouble
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._api.aclose()
 
     def _unavailable(self, trouble: ServerTrouble) -> SourceUnavailable:
@@ -344,20 +334,20 @@ class CloudSource(ABC):
 
 
 def dig(told: Any, *names: str, default: Any = "") -> Any:
-    """What is below these names, if it is what is expected there."""
+    """Return what is below these names, if it is what is expected there."""
     for name in names:
         told = told.get(name) if isinstance(told, dict) else None
     return told if isinstance(told, type(default)) else default
 
 
 def make_digest(told: object) -> str:
-    """A text that is another one when an answer is."""
+    """Return a text that is another one when an answer is."""
     shown = json.dumps(told, sort_keys=True).encode("utf-8", "replace")
     return blake2b(shown, digest_size=16).hexdigest()
 
 
 def parse_time(text: str) -> float:
-    """A date of an API in seconds since 1970, 0 for what is none."""
+    """Return a date of an API in seconds since 1970, 0 for what is none."""
     try:
         return max(datetime.fromisoformat(text).timestamp(), 0.0)
     except (ValueError, OverflowError):
@@ -365,20 +355,20 @@ def parse_time(text: str) -> float:
 
 
 def make_name(title: str) -> str:
-    """A title as a part of a path."""
+    """Return a title as a part of a path."""
     printable = "".join(char if char.isprintable() else " " for char in title)
     return printable.replace("/", " ")[:MAX_NAME].strip(". ") or "Untitled"
 
 
 def make_readers(kind: Literal["user", "group"], name: str) -> tuple[str, ...]:
-    """The reader of a name; none for a name that cannot be told here."""
+    """Return the reader of a name; none for a name that cannot be told here."""
     if not name.strip() or not name.isprintable() or len(name) > MAX_READER:
         return ()
     return (f"{kind}:{name}",)
 
 
 def make_page(title: str, body: str) -> bytes:
-    """A page of HTML that says its title."""
+    """Return a page of HTML that says its title."""
     title = escape(title)
     head = f"<head><meta charset='utf-8'><title>{title}</title></head>"
     page = f"<html>{head}<body><main><h1>{title}</h1>{body}</main></body></html>"
@@ -386,5 +376,5 @@ def make_page(title: str, body: str) -> bytes:
 
 
 def check_link(link: str) -> str:
-    """An address for people, empty for what is none."""
+    """Return an address for people, empty for what is none."""
     return link if link.startswith(("https://", "http://")) else ""

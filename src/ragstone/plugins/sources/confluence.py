@@ -153,7 +153,7 @@ class Confluence(CloudSource):
             self._restrictions[dig(row, "id")] = self._read_restriction(told)
 
     def _read_restriction(self, told: dict[str, Any]) -> _Restriction:
-        """Whom an answer lets in: nobody, if it does not say that."""
+        """Return whom an answer lets in: nobody, if it does not say that."""
         users = dig(told, "restrictions", "user", default={})
         groups = dig(told, "restrictions", "group", default={})
         if not isinstance(users.get("results"), list) or not isinstance(
@@ -166,7 +166,7 @@ class Confluence(CloudSource):
         return frozenset(found - {""}) if is_restricted else None
 
     async def _with_readers(self, item: SourceItem, page: str) -> SourceItem:
-        """The same with whoever may read a page."""
+        """Return the same with whoever may read a page."""
         if not self._options.rights:
             return item
         # What was listed only now gets its readers the next time.

@@ -163,8 +163,8 @@ class GoogleDrive(CloudSource):
                 yield row
 
     async def _find_changes(self, since: Mapping[str, Any]) -> set[str] | None:
-        """The files of the shared drive that have changed, None if the rights of any may have; and
-        keep from where on the next run is to ask."""
+        """Return the files of the shared drive that have changed, None if the rights of any may
+        have; and keep from where on the next run is to ask."""
         members = await self._list_permissions(self._options.drive)
         place = {
             "place": f"{self._options.api} {self._options.drive}",
@@ -216,7 +216,7 @@ class GoogleDrive(CloudSource):
         return [task.result() for task in asked]
 
     async def _list_permissions(self, id: str) -> list[Any]:
-        """Those of a file or a shared drive."""
+        """Return those of a file or a shared drive."""
         listing = self._api.ask_pages(
             f"/files/{quote(id, safe='')}/permissions",
             "permissions",
@@ -235,8 +235,8 @@ class GoogleDrive(CloudSource):
         return replace(item, readers=names, closed=not names)
 
     def _name_readers(self, permission: Any) -> Sequence[str]:
-        """Whom a permission lets read; nobody where it ends at some time, holds for those who have
-        a link alone, or is not for the whole file."""
+        """Return whom a permission lets read; nobody where it ends at some time, holds for those
+        who have a link alone, or is not for the whole file."""
         unlike = ("expirationTime", "deleted", "view", "inheritedPermissionsDisabled")
         if dig(permission, "role") not in _ROLES or any(map(permission.get, unlike)):
             return ()
@@ -261,8 +261,8 @@ def _find_next(page: dict[str, Any]) -> Next:
 def _find_path(
     parents: Sequence[Any], folders: Mapping[str, tuple[str, list[Any]]], paths: dict[str, str]
 ) -> str:
-    """Where a file in a folder is, with a slash at the end; what is above all known folders is
-    left out. Raises ServerTrouble."""
+    """Return where a file in a folder is, with a slash at the end; what is above all known folders
+    is left out. Raises ServerTrouble."""
     chain: list[str] = []
     while parents and parents[0] in folders and parents[0] not in paths:
         if parents[0] in chain:
@@ -276,8 +276,8 @@ def _find_path(
 
 
 def _make_item(row: dict[str, Any], folder: str, taken: set[str]) -> SourceItem | None:
-    """The item that a file is, if it is one. Of files of one name all but the first have their ids
-    in it."""
+    """Return the item that a file is, if it is one. Of files of one name all but the first have
+    their ids in it."""
     media = dig(row, "mimeType")
     kind = media.removeprefix(_GOOGLE) if media.startswith(_GOOGLE) else "file"
     if kind != "file" and kind not in _EXPORTS:

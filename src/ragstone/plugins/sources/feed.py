@@ -57,7 +57,6 @@ class Feed:
         self._entries: dict[str, _Entry] = {}
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         async with self._site.follow(self._site.locate(self._options.url) or "") as response:
             if response.status_code != 200:
                 raise SourceUnavailable(f"{response.url} answers {response.status_code}.")
@@ -67,25 +66,20 @@ class Feed:
             await self._site.open()
 
     async def list_items(self, checkpoint: str) -> AsyncIterator[SourceItem]:
-        """`ports.sources.ItemSource`."""
         for entry in self._entries.values():
             yield entry.item
 
     async def list_keys(self) -> AsyncIterator[str]:
-        """`ports.sources.ItemSource`."""
         for key in self._entries:
             yield key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return ""
 
     def explain_gap(self) -> str:
-        """`ports.sources.PartialSource`."""
         return "A feed names its newest entries alone."
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         entry = self._entries[item.key]
         address = self._site.locate(item.url) if self._options.pages and item.url else None
         if address is None or not self._site.allows(address):
@@ -97,12 +91,11 @@ class Feed:
             target.write(await read_page(response))
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._site.aclose()
 
 
 def _parse_feed(body: bytes, response: httpx2.Response) -> dict[str, _Entry]:
-    """The entries by key. Raises SourceUnavailable for what is no feed."""
+    """Return the entries by key. Raises SourceUnavailable for what is no feed."""
     headers = {
         "content-type": response.headers.get("content-type", "application/xml"),
         "content-location": str(response.url),

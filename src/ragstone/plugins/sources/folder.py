@@ -30,7 +30,6 @@ class LocalFolder:
         self._folder = folder
 
     async def check(self) -> None:
-        """`ports.sources.FolderSource`."""
         if not await file_threads.run([self._folder], _is_readable, self._folder):
             raise SourceUnavailable(
                 f"{self._folder} is not a folder that can be read here: if it is a share, mount it "
@@ -38,7 +37,6 @@ class LocalFolder:
             )
 
     async def update(self) -> Path:
-        """`ports.sources.FolderSource`."""
         return self._folder
 
     async def aclose(self) -> None:

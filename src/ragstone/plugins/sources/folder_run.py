@@ -78,7 +78,7 @@ async def preview_folder(record: RunRecord, folder: Path) -> None:
 
 
 def _with_progress(before: SourceRun, progress: Progress) -> SourceRun:
-    """A run with what its ingest has done."""
+    """Return a run with what its ingest has done."""
     changed = progress.indexed - progress.added - progress.rights
     return replace(
         before,

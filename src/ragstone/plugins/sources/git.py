@@ -55,11 +55,9 @@ class GitRepository:
         self._draft = folder / "draft"
 
     async def check(self) -> None:
-        """`ports.sources.FolderSource`."""
         await self._git("ls-remote", "--exit-code", "--", self._options.url, self._reference)
 
     async def update(self) -> Path:
-        """`ports.sources.FolderSource`."""
         if not (self._clone / ".git").is_dir():
             await asyncio.to_thread(self._begin)
             await self._git("init", "--quiet", "--", str(self._draft))
@@ -118,7 +116,7 @@ class GitRepository:
             raise SourceUnavailable(self._explain(said.decode("utf-8", "replace")))
 
     def _environment(self) -> dict[str, str]:
-        """What git is told besides its arguments, which everybody on the machine can see."""
+        """Return what git is told besides its arguments, which everybody on the machine can see."""
         config = {
             "core.symlinks": "false",
             "core.hooksPath": os.devnull,

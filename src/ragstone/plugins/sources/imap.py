@@ -86,7 +86,6 @@ class Mailboxes:
         self._checkpoint: dict[str, tuple[int, int]] = {}
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         self._mailboxes = await self._do(self._find_mailboxes)
         if not self._mailboxes:
             raise SourceUnavailable(
@@ -94,7 +93,6 @@ class Mailboxes:
             )
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         before = json.loads(checkpoint) if checkpoint else {}
         for mailbox in self._mailboxes:
             validity, modseq, uids = await self._do(
@@ -108,18 +106,15 @@ class Mailboxes:
                 self._checkpoint[mailbox.key] = (validity, modseq)
 
     async def list_keys(self) -> AsyncIterator[str]:
-        """`ports.sources.ItemSource`."""
         for mailbox in self._mailboxes:
             validity, _, uids = await self._do(self._find_messages, mailbox, 0, 0)
             for uid in uids:
                 yield _make_key(mailbox, validity, uid)
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return json.dumps(self._checkpoint) if self._checkpoint else ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         size = 0
         while True:
             part = await self._do(self._read_part, item.key, size)
@@ -129,7 +124,6 @@ class Mailboxes:
             size += len(part)
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         # Its thread may still wait for an answer, which ends with the connection.
         if self._client is not None:
             with suppress(OSError):
@@ -191,8 +185,8 @@ class Mailboxes:
     def _find_messages(
         self, mailbox: _Mailbox, validity: int, modseq: int
     ) -> tuple[int, int, list[int]]:
-        """What the mailbox is, how far it is, and the messages that have changed since then; all,
-        where it cannot say."""
+        """Return what the mailbox is, how far it is, and the messages that have changed since then;
+        all, where it cannot say."""
         told = self._select(mailbox.name)
         now, newest = self._selected[1], int(told.get(b"HIGHESTMODSEQ", 0))
         criteria = ["UNDELETED"]
@@ -249,7 +243,7 @@ def _make_item(mailbox: _Mailbox, validity: int, uid: int, told: Mapping[bytes, 
 
 
 def _find_body(told: Mapping[bytes, Any]) -> bytes | None:
-    """What a server says of a message's text, under whatever name."""
+    """Return what a server says of a message's text, under whatever name."""
     return next((value or b"" for name, value in told.items() if name.startswith(b"BODY[")), None)
 
 
@@ -261,7 +255,7 @@ def _decode_name(name: bytes) -> str:
 
 
 def _explain(error: Exception) -> str:
-    """What an error means: the end of a sentence."""
+    """Return what an error means: the end of a sentence."""
     if isinstance(error, OSError | imaplib.IMAP4.abort):
         return str(explain_connection(error))
     if isinstance(error, ValueError | LookupError | ProtocolError):

@@ -142,7 +142,7 @@ class ItemRun:
         await self._record.store()
 
     async def _select(self, page: Sequence[SourceItem]) -> list[SourceItem]:
-        """The items that can be documents, each path once."""
+        """Return the items that can be documents, each path once."""
         fit = [self._path(item) for item in page if not _find_fault(item)]
         holders = await self._store.keys_at(self._source.id, fit)
         taken = {entry.path for entry in self._waiting}
@@ -241,7 +241,7 @@ class ItemRun:
     async def _fetch_some(
         self, waiting: Sequence[_ListedItem]
     ) -> tuple[dict[str, Handed], list[tuple[_ListedItem, DocumentError]]]:
-        """What was fetched by path, and what could not be had."""
+        """Return what was fetched by path, and what could not be had."""
         places = asyncio.Semaphore(FETCHES)
         handed: dict[str, Handed] = {}
         refused: list[tuple[_ListedItem, DocumentError]] = []
@@ -370,8 +370,8 @@ class ItemRun:
         return ItemState(entry.item.key, entry.item.version, entry.path, error)
 
     def _is_own(self, document: Document) -> bool:
-        """Whether a document of no known item was left by a run that was cut off, or by a source
-        of this name that was removed."""
+        """Tell whether a document of no known item was left by a run that was cut off, or by a
+        source of this name that was removed."""
         return (document.metadata or {}).get("source") == self._source.name
 
     def _path(self, item: SourceItem) -> str:
@@ -386,7 +386,7 @@ class _LimitedFile:
         self._most_mb = most_mb
 
     def write(self, data: bytes) -> int:
-        """Raises TooLarge."""
+        """Write a part of the file. Raises TooLarge."""
         if self._target.tell() + len(data) > self._most_mb * 2**20:
             raise TooLarge(
                 f"It has more than the {self._most_mb:,} MB that a file may have "
@@ -432,7 +432,7 @@ def _find_fault(item: SourceItem) -> str:
 
 
 def _fits(name: str) -> bool:
-    """Whether a key or a path can be stored."""
+    """Tell whether a key or a path can be stored."""
     try:
         return 0 < len(name.encode()) <= MAX_BYTES
     except UnicodeEncodeError:

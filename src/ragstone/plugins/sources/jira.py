@@ -188,7 +188,7 @@ class Jira(CloudSource):
         return await self._accounts.name_readers(rights)
 
     async def _list_principals(self, holders: _Holders, fields: dict[str, Any]) -> set[str]:
-        """Who has a right; those whom a holder of another kind stands for are left out."""
+        """Return who has a right; those whom a holder of another kind stands for are left out."""
         principals: set[str] = set()
         for holder in holders:
             kind, parameter = dig(holder, "type"), dig(holder, "parameter")
@@ -221,7 +221,7 @@ class Jira(CloudSource):
 
 
 def _make_attachment(issue: SourceItem, told: dict[str, Any]) -> SourceItem:
-    """What is attached to an issue; it never changes."""
+    """Return what is attached to an issue; it never changes."""
     id = str(told.get("id", ""))
     name, ending = os.path.splitext(dig(told, "filename").replace("/", " "))
     return SourceItem(
@@ -237,14 +237,14 @@ def _make_attachment(issue: SourceItem, told: dict[str, Any]) -> SourceItem:
 
 
 def _read_field(value: object) -> str:
-    """The text of a field of any type; empty for what has none."""
+    """Return the text of a field of any type; empty for what has none."""
     if isinstance(value, list):
         return ", ".join(filter(None, map(_read_field, value)))
     return str(dig(value, "displayName") or dig(value, "name") or dig({"": value}, ""))
 
 
 def _show_comment(comment: dict[str, Any]) -> str:
-    """A comment as HTML, empty for one that is not for all who may read the issue."""
+    """Return a comment as HTML, empty for one that is not for all who may read the issue."""
     if comment.get("visibility") or comment.get("jsdPublic") is False:
         return ""
     author, created = dig(comment, "author", "displayName"), dig(comment, "created")[:10]

@@ -4,9 +4,6 @@ from ragstone.ports.sources import SourceKind
 from ragstone.registry import Registry
 
 SOURCES: Registry[SourceKind] = Registry(  # type: ignore[type-arg]
-    "ragstone.sources",
-    "kind of source",
-    {},
-    is_a=SourceKind,
+    "ragstone.sources", "kind of source", {}, is_a=SourceKind
 )
 """Kinds of sources by their name."""

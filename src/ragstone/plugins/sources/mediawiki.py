@@ -70,7 +70,6 @@ class MediaWiki:
         )
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         if self._options.user:
             told = await self._ask_for_all(action="query", meta="tokens", type="login")
             answer = await self._ask_for_all(
@@ -86,7 +85,6 @@ class MediaWiki:
         await self._ask_for_all(action="query", meta="siteinfo")
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         for namespace in self._options.namespaces.split(","):
             further: dict[str, str] = {}
             while True:
@@ -110,16 +108,13 @@ class MediaWiki:
                     break
 
     async def list_keys(self) -> AsyncIterator[str]:
-        """`ports.sources.ItemSource`."""
         async for item in self.list_items(""):
             yield item.key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         try:
             told = await self._ask(
                 action="parse",
@@ -136,18 +131,17 @@ class MediaWiki:
         target.write(make_page(item.title, dig(told, "parse", "text")))
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._http.aclose()
 
     async def _ask_for_all(self, **parameters: str) -> dict[str, Any]:
-        """What is asked of the wiki, not of a page. Raises SourceUnavailable."""
+        """Return what is asked of the wiki, not of a page. Raises SourceUnavailable."""
         try:
             return await self._ask(**parameters)
         except ServerTrouble as trouble:
             raise self._unavailable(trouble) from trouble
 
     async def _ask(self, **parameters: str) -> dict[str, Any]:
-        """The answer of the API. Raises ServerTrouble, and TooLarge for a page."""
+        """Return the answer of the API. Raises ServerTrouble, and TooLarge for a page."""
         form = {**self._usual, **parameters}
         try:
             async with self._http.stream("POST", self._options.url, data=form) as response:
@@ -172,7 +166,7 @@ class MediaWiki:
 
 
 def _explain(fault: dict[str, Any], wait: str) -> ServerTrouble:
-    """What an error means that the API tells."""
+    """Return what an error means that the API tells."""
     code = str(fault.get("code", ""))
     reason = _REASONS.get(code) or f"it answers {str(fault.get('info') or code)[:300]!r}"
     pause = (float(wait) if wait.isdecimal() else BUSY_SECONDS) if code in _BUSY else None

@@ -58,7 +58,7 @@ def _read_sid(data: bytes, place: int) -> str:
 
 
 def write_sid(sid: str) -> bytes:
-    """A SID as it stands in a descriptor."""
+    """Return a SID as it stands in a descriptor."""
     revision, authority, *parts = map(int, sid.split("-")[1:])
     head = bytes([revision, len(parts)]) + authority.to_bytes(6, "big")
     return head + struct.pack(f"<{len(parts)}I", *parts)
@@ -97,8 +97,8 @@ class _Reader:
 
 
 def find_names(talk: Talk, sids: Sequence[str]) -> dict[str, str]:
-    """Readers by SID, such as `group:hr`, of those that have a name (MS-LSAT 3.1.4.11). Raises
-    ValueError for an answer that is none."""
+    """Return readers by SID, such as `group:hr`, of those that have a name (MS-LSAT 3.1.4.11).
+    Raises ValueError for an answer that is none."""
     contexts = struct.pack("<BxxxHBx", 1, 0, 1) + _LSARPC + _NDR
     _call(talk, _BIND, struct.pack("<HHI", 4280, 4280, 0) + contexts)
     opened = struct.pack("<IIIIIIII", 0, 24, 0, 0, 0, 0, 0, _LOOKUP_NAMES)

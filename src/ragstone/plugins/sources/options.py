@@ -41,7 +41,7 @@ def check_options(kind: str, declared: SourceKind[Any], given: Mapping[str, str]
 
 
 def open_options(kind: str, declared: SourceKind[Any], given: Mapping[str, str]) -> SourceOptions:
-    """The options with their secrets. Raises ConfigError for a variable that is not set,
+    """Return the options with their secrets. Raises ConfigError for a variable that is not set,
     InputError."""
     opened = dict(given)
     for name in list_secrets(declared) & given.keys():
@@ -56,13 +56,13 @@ def open_options(kind: str, declared: SourceKind[Any], given: Mapping[str, str])
 
 
 def list_secrets(declared: SourceKind[Any]) -> set[str]:
-    """The options of a kind that are secrets."""
+    """Return the options of a kind that are secrets."""
     fields = declared.options.model_fields
     return {name for name, field in fields.items() if _is_secret(field.annotation)}
 
 
 def describe_options(declared: SourceKind[Any]) -> list[SourceOption]:
-    """The options of a kind, as a form asks for them."""
+    """Return the options of a kind, as a form asks for them."""
     described = []
     for name, field in declared.options.model_fields.items():
         secret = _is_secret(field.annotation)
@@ -79,7 +79,7 @@ def describe_options(declared: SourceKind[Any]) -> list[SourceOption]:
 
 
 def _write(value: object) -> str:
-    """A value as the text that is given for it."""
+    """Return a value as the text that is given for it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

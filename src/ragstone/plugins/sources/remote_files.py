@@ -74,26 +74,24 @@ class RemoteFiles(ABC):
 
     @abstractmethod
     def _list_folder(self, folder: str) -> AsyncGenerator[ListedFile, None]:
-        """What is in a folder, and below it where that is as cheap."""
+        """Return what is in a folder, and below it where that is as cheap."""
 
     @abstractmethod
     def _read_file(self, path: str) -> AsyncGenerator[bytes, None]: ...
 
     @abstractmethod
     def _explain(self, error: Exception) -> ServerTrouble | None:
-        """What an error means, None for one that is a mistake of ours."""
+        """Return what an error means, None for one that is a mistake of ours."""
 
     def _link(self, path: str) -> str:
-        """Where people read a file, empty if nowhere."""
+        """Return where people read a file, empty if nowhere."""
         return ""
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         async with aclosing(self._list("")) as listed:
             await anext(listed, None)
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         folders = [""]
         while folders:
             async with aclosing(self._list(folders.pop())) as listed:
@@ -114,17 +112,14 @@ class RemoteFiles(ABC):
                     )
 
     async def list_keys(self) -> AsyncGenerator[str, None]:
-        """`ports.sources.ItemSource`."""
         async with aclosing(self.list_items("")) as items:
             async for item in items:
                 yield item.key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         try:
             async with aclosing(self._guard(self._read_file(item.key))) as parts:
                 async for part in parts:
@@ -135,11 +130,10 @@ class RemoteFiles(ABC):
             raise self._unavailable("", trouble) from trouble
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._open.aclose()
 
     async def _list(self, folder: str) -> AsyncGenerator[ListedFile, None]:
-        """The same of any protocol. Raises SourceUnavailable."""
+        """Yield the same of any protocol. Raises SourceUnavailable."""
         try:
             if folder.count("/") > MAX_DEPTH:
                 raise ServerTrouble("its folders have no end, as where a link leads back")
@@ -150,7 +144,7 @@ class RemoteFiles(ABC):
             raise self._unavailable(folder, trouble) from trouble
 
     async def _guard(self, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[Part, None]:
-        """The parts, in time. Raises ServerTrouble."""
+        """Yield the parts, in time. Raises ServerTrouble."""
         async with aclosing(parts):
             while True:
                 try:
@@ -173,7 +167,7 @@ class RemoteFiles(ABC):
 
 
 def check_address(address: str) -> str:
-    """The address of a server; raises ValueError for what is none."""
+    """Return the address of a server; raises ValueError for what is none."""
     try:
         url = httpx2.URL(address)
     except httpx2.InvalidURL:
@@ -195,7 +189,7 @@ _OF_SERVER = (401, 407, 429, 502, 503, 504)
 
 
 def explain_status(status: int, headers: Mapping[str, str]) -> ServerTrouble:
-    """What an HTTP status means that is an error. Names of headers are in small letters."""
+    """Return what an HTTP status means that is an error. Names of headers are in small letters."""
     reason = f"{_STATUSES.get(status, 'it answers that it cannot')} ({status})"
     if 300 <= status < 400:
         reason = f"it has moved to {headers.get('location', '')[:300]!r}: give its new address"
@@ -210,7 +204,7 @@ def explain_status(status: int, headers: Mapping[str, str]) -> ServerTrouble:
 
 
 def explain_connection(error: BaseException) -> ServerTrouble:
-    """Why a connection failed: the first that says so of what a library's error comes from."""
+    """Tell why a connection failed: the first that says so of what a library's error comes from."""
     cause: BaseException | None = error
     while cause is not None:
         match cause:

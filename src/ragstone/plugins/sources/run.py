@@ -35,7 +35,7 @@ class SyncParts:
     data: Path
 
     def folder(self, source: str) -> Path:
-        """The folder of a source's own, by its id."""
+        """Return the folder of a source's own, by its id."""
         return self.data / "sources" / source
 
     def delete_files(self, source: str) -> None:
@@ -52,7 +52,7 @@ def sync_parts(settings: Settings, adapters: Adapters, pipeline: Pipeline) -> Sy
 
 
 def spool_owner(source: str) -> str:
-    """Whose files in the spool those are that a run of a source fetches."""
+    """Return whose files in the spool those are that a run of a source fetches."""
     return owner_digits("", "source", source)
 
 
@@ -116,8 +116,8 @@ class RunRecord:
         self.run = replace(self.run, notes=(*self.run.notes, sentence))
 
     def may_remove(self, gone: int, known: int, *, empty: bool) -> bool:
-        """Whether what is gone is to be removed. It is counted as held back where the source is
-        `empty` or has lost so much at once that it is more likely not whole."""
+        """Tell whether what is gone is to be removed. It is counted as held back where the source
+        is `empty` or has lost so much at once that it is more likely not whole."""
         suspicious = changes.is_suspicious(gone, known, empty=empty)
         if suspicious and not self.request.accept_removals:
             self.count(held=gone)
@@ -128,15 +128,15 @@ class RunRecord:
         return not self.request.dry
 
     def document_id(self, path: str) -> str:
-        """The id of the document at a path."""
+        """Return the id of the document at a path."""
         return document_id(self.source.tenant, self.source.collection, path)
 
     async def find_collection(self) -> Collection | None:
-        """The collection, None for one that is still to come."""
+        """Return the collection, None for one that is still to come."""
         return await self.parts.catalog.find_by_id(self.source.tenant, self.source.collection)
 
     async def name_collection(self) -> str:
-        """The name of the collection. Raises InputError where it was deleted."""
+        """Return the name of the collection. Raises InputError where it was deleted."""
         id = self.source.collection
         names = await self.parts.catalog.names(self.source.tenant, [id])
         if id not in names:

@@ -33,8 +33,8 @@ def find_due(
     failures: int = 0,
     retry_after: float = 0.0,
 ) -> float | None:
-    """When a source that ran now is due again, None for never: after each failure twice as late,
-    and at a time of the cron expression in any case."""
+    """Return when a source that ran now is due again, None for never: after each failure twice as
+    late, and at a time of the cron expression in any case."""
     if cron is not None:
         # Half a day, or a source of every day would miss its time by the length of a run.
         pause = min(MAX_PAUSE / 2, CRON_PAUSE * 2.0 ** (min(failures, 20) - 1)) if failures else 0.0
@@ -45,8 +45,8 @@ def find_due(
 
 
 def find_cron_time(cron: str, after: float) -> float:
-    """The next time of a cron expression, by the clock on the server's wall. Raises InputError for
-    what is none, ConfigError where the server's time zone is unknown."""
+    """Return the next time of a cron expression, by the clock on the server's wall. Raises
+    InputError for what is none, ConfigError where the server's time zone is unknown."""
     try:
         zone = get_localzone()
     except ZoneInfoNotFoundError as error:

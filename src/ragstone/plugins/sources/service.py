@@ -72,7 +72,6 @@ class LocalSources:
         readers: Sequence[str] = (),
         operator: bool = False,
     ) -> SourceView:
-        """`service.sources.SourcesService`."""
         if not _NAME.fullmatch(name):
             raise InputError(
                 f"Not a valid name of a source: {name[:100]!r}. Use letters, digits, dots, hyphens "
@@ -103,7 +102,6 @@ class LocalSources:
         return await self.show(principal, name)
 
     async def kinds(self, principal: Principal) -> Sequence[SourceKindView]:
-        """`service.sources.SourcesService`."""
         return await asyncio.to_thread(_describe_kinds)
 
     async def change(
@@ -118,7 +116,6 @@ class LocalSources:
         readers: Sequence[str] | None = None,
         operator: bool = False,
     ) -> SourceView:
-        """`service.sources.SourcesService`."""
         source, _ = await self._find(principal, name)
         check_schedule(every, cron)
         scheduled = every is not None or cron is not None
@@ -159,7 +156,6 @@ class LocalSources:
         return await self.show(principal, name)
 
     async def list(self, principal: Principal) -> Sequence[SourceView]:
-        """`service.sources.SourcesService`."""
         stored = await self._store.list_all(principal.tenant)
         ids = {source.collection for source in stored}
         names = await self._catalog.names(principal.tenant, ids)
@@ -171,32 +167,23 @@ class LocalSources:
         ]
 
     async def show(self, principal: Principal, name: str) -> SourceView:
-        """`service.sources.SourcesService`."""
         source, collection = await self._find(principal, name)
         return await self._view(source, collection)
 
     async def sync(
-        self,
-        principal: Principal,
-        name: str,
-        *,
-        dry: bool = False,
-        accept_removals: bool = False,
+        self, principal: Principal, name: str, *, dry: bool = False, accept_removals: bool = False
     ) -> SourceRun:
-        """`service.sources.SourcesService`."""
         source, collection = await self._find(principal, name)
         wanted = SyncRequest(dry, accept_removals)
         return await _submit(self._jobs, self._store, source, collection, wanted)
 
     async def runs(self, principal: Principal, name: str, limit: int = 20) -> Sequence[SourceRun]:
-        """`service.sources.SourcesService`."""
         source, _ = await self._find(principal, name)
         return [
             await self._compare_with_job(run) for run in await self._store.runs(source.id, limit)
         ]
 
     async def remove(self, principal: Principal, name: str, *, documents: bool = False) -> int:
-        """`service.sources.SourcesService`."""
         source, _ = await self._find(principal, name)
         # Nothing is due any more, so no other run begins.
         await self._store.change(source.id, next_at=None, every=None, cron=None)
@@ -240,7 +227,7 @@ class LocalSources:
                     await self._jobs.cancel(Principal(source.tenant), run.id, admin=True)
 
     async def _find(self, principal: Principal, name: str) -> tuple[StoredSource, str]:
-        """A source, and its collection's name. Raises UnknownSource."""
+        """Return a source, and its collection's name. Raises UnknownSource."""
         source = await self._store.find(principal.tenant, name)
         if source is None:
             raise UnknownSource(name)
@@ -265,7 +252,7 @@ class LocalSources:
         )
 
     async def _compare_with_job(self, run: SourceRun) -> SourceRun:
-        """The run as it is: one whose job was cancelled or forgotten goes on no more."""
+        """Return the run as it is: one whose job was cancelled or forgotten goes on no more."""
         if run.state != "running":
             return run
         source = await self._store.get(run.source)
@@ -324,11 +311,7 @@ def _check_permitted(kind: str, options: Mapping[str, str], operator: bool) -> N
 
 
 async def _submit(
-    jobs: LocalJobs,
-    store: SourceStore,
-    source: StoredSource,
-    collection: str,
-    wanted: SyncRequest,
+    jobs: LocalJobs, store: SourceStore, source: StoredSource, collection: str, wanted: SyncRequest
 ) -> SourceRun:
     """Queue a run, unless an equal one waits or goes on already."""
     request: dict[str, Any] = {"source": source.id, **asdict(wanted)}

@@ -122,7 +122,7 @@ class SftpFolder(RemoteFiles):
 
 
 def _read_key(value: str) -> asyncssh.SSHKey:
-    """The key of a machine. Raises ValueError."""
+    """Return the key of a machine. Raises ValueError."""
     # The program ssh-keyscan puts the machine's name before it, and a file has a comment after it.
     key = re.search(r"\S+ AAAA\S+", value)
     if key is None:

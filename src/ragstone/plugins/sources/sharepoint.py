@@ -132,8 +132,8 @@ class DocumentLibrary(CloudSource):
             yield ready
 
     async def _find_changes(self, since: Mapping[str, Any]) -> set[str] | None:
-        """The files that have changed, None if the rights of any may have; and keep from where on
-        the next run is to ask."""
+        """Return the files that have changed, None if the rights of any may have; and keep from
+        where on the next run is to ask."""
         pages = self._api.ask_pages(f"{self._drive}/root/permissions", "value", _find_next)
         rights = make_digest([page["value"] async for page in pages])
         if not self._sees_all_rights():
@@ -153,8 +153,8 @@ class DocumentLibrary(CloudSource):
         return changed
 
     async def _follow(self, link: str) -> set[str] | None:
-        """The files that a list of changes names, None if a folder is among them; and keep where
-        the next list begins."""
+        """Return the files that a list of changes names, None if a folder is among them; and keep
+        where the next list begins."""
         changed: set[str] = set()
         has_folder = False
         async for page in self._api.ask_pages(link, "value", _find_next):
@@ -169,7 +169,7 @@ class DocumentLibrary(CloudSource):
         return None if has_folder else changed
 
     def _sees_all_rights(self) -> bool:
-        """Whether the token says so; a token that cannot be read does not."""
+        """Tell whether the token says so; a token that cannot be read does not."""
         try:
             part = self._auth.token.split(".")[1]
             told = json.loads(base64.urlsafe_b64decode(f"{part}==="))
@@ -178,7 +178,7 @@ class DocumentLibrary(CloudSource):
         return _SEES_ALL_RIGHTS in dig(told, "roles", default=[])
 
     async def _walk(self) -> AsyncGenerator[SourceItem, None]:
-        """All files, still without readers."""
+        """Yield all files, still without readers."""
         folders, seen = [("root", "")], {"root"}
         while folders:
             id, folder = folders.pop()
@@ -230,7 +230,7 @@ class DocumentLibrary(CloudSource):
         return ready
 
     async def _list_readers(self, page: dict[str, Any]) -> tuple[str, ...]:
-        """Who may read, by the permissions of a file, also those of further pages."""
+        """Return who may read, by the permissions of a file, also those of further pages."""
         permissions = dig(page, "value", default=[])
         if further := _find_next(page):
             async for page in self._api.ask_pages(further, "value", _find_next):
@@ -249,7 +249,7 @@ class DocumentLibrary(CloudSource):
         return tuple(readers)
 
     def _name_readers(self, identity: dict[str, Any]) -> Sequence[str]:
-        """The names of an account or group, none for one that is not known here."""
+        """Return the names of an account or group, none for one that is not known here."""
         login = dig(identity, "siteUser", "loginName").lower()
         if login == _ALL_GUESTS_TOO or login.startswith(_ALL_STAFF):
             return self._options.organization_readers

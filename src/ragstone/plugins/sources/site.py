@@ -108,11 +108,11 @@ class Site:
             self._places = asyncio.Semaphore(1)
 
     def allows(self, url: str) -> bool:
-        """Whether robots.txt lets us ask for an address."""
+        """Tell whether robots.txt lets us ask for an address."""
         return self.robots.can_fetch(url, AGENT)
 
     def locate(self, address: str, base: str = "") -> str | None:
-        """An address as all write it, None for one that is not of the site."""
+        """Return an address as all write it, None for one that is not of the site."""
         scheme, host, port = self._origin
         try:
             root = httpx2.URL(scheme=scheme, host=host, port=port, path="/")
@@ -201,18 +201,18 @@ async def read_content(response: httpx2.Response, limit: float) -> AsyncIterator
 
 
 async def read_whole(response: httpx2.Response, limit: int = MAX_BYTES) -> bytes:
-    """The content of an answer. Raises what `read_content` raises."""
+    """Return the content of an answer. Raises what `read_content` raises."""
     return b"".join([piece async for piece in read_content(response, limit)])
 
 
 def media_type(headers: httpx2.Headers) -> str:
-    """What the content is said to be; a page where nothing is said."""
+    """Return what the content is said to be; a page where nothing is said."""
     return headers.get("content-type", PAGE_TYPES[0]).partition(";")[0].strip().lower()
 
 
 async def read_page(response: httpx2.Response) -> bytes:
-    """A page, in UTF-8 where the header names its encoding, which the page itself need not do.
-    Raises what `read_content` raises."""
+    """Return a page, in UTF-8 where the header names its encoding, which the page itself need not
+    do. Raises what `read_content` raises."""
     page = await read_whole(response)
     charset = response.charset_encoding
     if charset and not is_utf8(page):
@@ -221,7 +221,7 @@ async def read_page(response: httpx2.Response) -> bytes:
 
 
 def is_utf8(page: bytes) -> bool:
-    """Whether it can be nothing else."""
+    """Tell whether it can be nothing else."""
     try:
         page.decode()
     except ValueError:
@@ -238,7 +238,7 @@ def _refuse_trouble(url: str, response: httpx2.Response) -> None:
 
 
 def find_pause(status: int, headers: Mapping[str, str]) -> float | None:
-    """How many seconds a server wants to be left alone, None where it does not say that."""
+    """Tell how many seconds a server wants to be left alone, None where it does not say that."""
     wanted = headers.get("retry-after", "")
     if status not in (429, 503) or not wanted:
         return BUSY_SECONDS if status == 429 else None
@@ -249,5 +249,5 @@ def find_pause(status: int, headers: Mapping[str, str]) -> float | None:
 
 
 def modified_at(response: httpx2.Response) -> float:
-    """When the content was changed, in seconds since 1970; 0 if it is not said."""
+    """Return when the content was changed, in seconds since 1970; 0 if it is not said."""
     return max(parse_http_date(response.headers.get("last-modified", "")) or 0.0, 0.0)

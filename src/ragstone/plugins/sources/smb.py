@@ -151,7 +151,7 @@ class SmbFolder(RemoteFiles):
         return listed
 
     def _add_rights(self, page: Sequence[ListedFile]) -> Sequence[ListedFile]:
-        """The same, each file with its readers. Raises ServerTrouble."""
+        """Return the same, each file with its readers. Raises ServerTrouble."""
         sids = {
             file.path: self._read_rights(file.path)
             for file in page
@@ -175,7 +175,7 @@ class SmbFolder(RemoteFiles):
         )
 
     def _read_rights(self, path: str) -> Sequence[str]:
-        """The accounts that may read a file; none where this user may not know."""
+        """Return the accounts that may read a file; none where this user may not know."""
         raw = SMBRawIO(self._locate(path), "rb", "rwd", desired_access=_READ_CONTROL, **self._login)
         request = SMB2QueryInfoRequest()
         request["info_type"] = InfoType.SMB2_0_INFO_SECURITY

@@ -52,7 +52,6 @@ class QueryRows:
         self._way = _digest(sorted(said.items()))
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         options = self._options
         id = _column(options.id)
         async with self._connect() as connection:
@@ -72,7 +71,6 @@ class QueryRows:
                 )
 
     async def list_items(self, checkpoint: str) -> AsyncGenerator[SourceItem, None]:
-        """`ports.sources.ItemSource`."""
         # A database would keep for as long as a sync what others delete meanwhile.
         with tempfile.TemporaryFile("w+") as listed:
             await self._write_listing(listed)
@@ -81,16 +79,13 @@ class QueryRows:
                 yield _make_item(self._options, json.loads(line))
 
     async def list_keys(self) -> AsyncIterator[str]:
-        """`ports.sources.ItemSource`."""
         async for item in self.list_items(""):
             yield item.key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return ""
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         id = _column(self._options.id)
         ids: list[str | int] = [item.key]
         # SQLite compares nothing with a text that is not one; PostgreSQL takes it for what it is.
@@ -106,7 +101,6 @@ class QueryRows:
         target.write(write_row(self._options, row._mapping).encode("utf-8", "replace"))
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._engine.dispose()
 
     async def _write_listing(self, file: IO[str]) -> None:
@@ -184,7 +178,7 @@ def _column(name: str) -> ColumnElement[Any]:
 
 
 def _explain(error: BaseException) -> str:
-    """What an error means: the end of a sentence."""
+    """Return what an error means: the end of a sentence."""
     if isinstance(error, TimeoutError):
         return "it took too long to answer"
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error

@@ -53,7 +53,7 @@ class SqlOptions(SourceOptions):
 
 
 def write_row(options: SqlOptions, row: Mapping[Any, Any]) -> str:
-    """A row as a document: the title, the text, and the other columns that have a text."""
+    """Return a row as a document: the title, the text, and the other columns that have a text."""
     left_out = {options.title, options.text, options.link, options.modified, options.readers}
     title = " ".join(as_text(row[options.title]).split()) if options.title else ""
     body = as_text(row[options.text]) if options.text else ""
@@ -71,7 +71,7 @@ def write_row(options: SqlOptions, row: Mapping[Any, Any]) -> str:
 
 
 def as_text(value: object) -> str:
-    """A value as people read it; nothing for bytes, which are no text."""
+    """Return a value as people read it; nothing for bytes, which are no text."""
     if value is None or isinstance(value, bytes | memoryview):
         return ""
     if isinstance(value, list | dict):
@@ -80,7 +80,7 @@ def as_text(value: object) -> str:
 
 
 def as_time(value: object) -> float:
-    """Seconds since 1970, 0 for what is no time."""
+    """Return seconds since 1970, 0 for what is no time."""
     if isinstance(value, str):
         with suppress(ValueError):
             value = datetime.fromisoformat(value)

@@ -24,31 +24,25 @@ class SqlSources:
         self._database = database
 
     async def add(self, source: StoredSource) -> bool:
-        """`ports.sources.SourceStore`."""
         return await self._database.write(lambda c: add(c, sources, asdict(source)))
 
     async def list_all(self, tenant: str | None = None) -> Sequence[StoredSource]:
-        """`ports.sources.SourceStore`."""
         wanted = select(sources).order_by(sources.c.tenant, sources.c.name)
         if tenant is not None:
             wanted = wanted.where(sources.c.tenant == tenant)
         return await self._sources(wanted)
 
     async def get(self, id: str) -> StoredSource | None:
-        """`ports.sources.SourceStore`."""
         return next(iter(await self._sources(select(sources).where(sources.c.id == id))), None)
 
     async def find(self, tenant: str, name: str) -> StoredSource | None:
-        """`ports.sources.SourceStore`."""
         named = select(sources).where(sources.c.tenant == tenant, sources.c.name == name)
         return next(iter(await self._sources(named)), None)
 
     async def list_due(self, now: float) -> Sequence[StoredSource]:
-        """`ports.sources.SourceStore`."""
         return await self._sources(select(sources).where(sources.c.next_at <= now))
 
     async def change(self, id: str, **values: object) -> None:
-        """`ports.sources.SourceStore`."""
         changed = update(sources).where(sources.c.id == id).values(**values)
 
         async def work(connection: AsyncConnection) -> None:
@@ -57,7 +51,6 @@ class SqlSources:
         await self._database.write(work)
 
     async def remove(self, id: str) -> None:
-        """`ports.sources.SourceStore`."""
 
         async def work(connection: AsyncConnection) -> None:
             # Items and runs go with it, by their foreign keys.
@@ -66,7 +59,6 @@ class SqlSources:
         await self._database.write(work)
 
     async def items(self, source: str, keys: Collection[str]) -> Mapping[str, ItemState]:
-        """`ports.sources.SourceStore`."""
         async with self._database.read_view() as connection:
             named = source_items.c.key.in_(select_texts(connection, list(keys)))
             wanted = select(source_items).where(source_items.c.source == source, named)
@@ -74,14 +66,12 @@ class SqlSources:
             return {row["key"]: _to_item(row) for row in rows}
 
     async def list_items(self, source: str, after: str, limit: int) -> Sequence[ItemState]:
-        """`ports.sources.SourceStore`."""
         mine = (source_items.c.source == source) & (source_items.c.key > after)
         wanted = select(source_items).where(mine).order_by(source_items.c.key).limit(limit)
         async with self._database.read_view() as connection:
             return [_to_item(row) for row in (await connection.execute(wanted)).mappings()]
 
     async def keys_at(self, source: str, paths: Collection[str]) -> Mapping[str, set[str]]:
-        """`ports.sources.SourceStore`."""
         columns = source_items.c.path, source_items.c.key
         async with self._database.read_view() as connection:
             there = source_items.c.path.in_(select_texts(connection, list(paths)))
@@ -93,7 +83,6 @@ class SqlSources:
         return found
 
     async def put_items(self, source: str, items: Sequence[ItemState]) -> None:
-        """`ports.sources.SourceStore`."""
 
         async def work(connection: AsyncConnection) -> None:
             if await _exists(connection, source):
@@ -103,7 +92,6 @@ class SqlSources:
         await self._database.write(work)
 
     async def remove_items(self, source: str, keys: Collection[str]) -> None:
-        """`ports.sources.SourceStore`."""
 
         async def work(connection: AsyncConnection) -> None:
             named = source_items.c.key.in_(select_texts(connection, list(keys)))
@@ -113,7 +101,6 @@ class SqlSources:
         await self._database.write(work)
 
     async def begin_run(self, run: SourceRun) -> SourceRun:
-        """`ports.sources.SourceStore`."""
         known = select(source_runs).where(source_runs.c.id == run.id)
 
         async def work(connection: AsyncConnection) -> SourceRun:
@@ -127,7 +114,6 @@ class SqlSources:
         return await self._database.write(work)
 
     async def put_run(self, run: SourceRun) -> None:
-        """`ports.sources.SourceStore`."""
         row, table = asdict(run), source_runs
         newest = (
             select(table.c.id)
@@ -145,7 +131,6 @@ class SqlSources:
         await self._database.write(work)
 
     async def runs(self, source: str, limit: int) -> Sequence[SourceRun]:
-        """`ports.sources.SourceStore`."""
         table = source_runs
         newest = (
             select(table)

@@ -114,7 +114,6 @@ class WebSite:
         self._held = 0
 
     async def check(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._site.open()
         address = self._site.locate(self._options.url) or ""
         async with self._site.follow(address) as response:
@@ -127,7 +126,6 @@ class WebSite:
         self._excluded = self._list_beginnings(self._options.exclude)
 
     async def list_items(self, checkpoint: str) -> AsyncIterator[SourceItem]:
-        """`ports.sources.ItemSource`."""
         await self._open_pages()
         if self._options.sitemap:
             async for url, changed in self._read_sitemaps():
@@ -146,20 +144,16 @@ class WebSite:
             await self._pages.execute("DELETE FROM pages WHERE run != ?", (self._run,))
 
     async def list_keys(self) -> AsyncIterator[str]:
-        """`ports.sources.ItemSource`."""
         for item in self._listed.values():
             yield item.key
 
     def get_checkpoint(self) -> str:
-        """`ports.sources.ItemSource`."""
         return ""
 
     def explain_gap(self) -> str:
-        """`ports.sources.PartialSource`."""
         return self._gap
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
-        """`ports.sources.ItemSource`."""
         if (body := self._bodies.pop(item.key, None)) is not None:
             self._held -= len(body)
             target.write(body)
@@ -174,7 +168,6 @@ class WebSite:
                 target.write(piece)
 
     async def aclose(self) -> None:
-        """`ports.sources.ItemSource`."""
         await self._site.aclose()
         await self._pages.close()
 
@@ -227,7 +220,7 @@ class WebSite:
         return item
 
     async def _read_sitemaps(self) -> AsyncIterator[tuple[str, str]]:
-        """The addresses that sitemaps name, each with what is said of its change. Raises
+        """Yield the addresses that sitemaps name, each with what is said of its change. Raises
         SourceUnavailable."""
         usual = [self._site.locate("/sitemap.xml"), urljoin(self._start, "sitemap.xml")]
         waiting = deque(map(self._site.locate, self._site.robots.sitemaps)) or deque(usual)
@@ -294,7 +287,7 @@ class WebSite:
     async def _read(
         self, url: str, response: httpx2.Response, changed: str, known: _Page | None
     ) -> _Page:
-        """What an answer says of its address. Raises what reading it raises."""
+        """Return what an answer says of its address. Raises what reading it raises."""
         headers = response.headers
         if response.has_redirect_location:
             return _Page(target=self._site.locate(headers["location"], url) or "")

@@ -67,8 +67,8 @@ def robots_rules(values: Sequence[str]) -> set[str]:
 
 
 def parse_sitemap(body: bytes) -> tuple[list[tuple[str, str, str]], bool]:
-    """The entries of a sitemap: `url` or `sitemap`, the address, and when it was changed; and
-    whether it could be read to its end."""
+    """Return the entries of a sitemap: `url` or `sitemap`, the address, and when it was changed;
+    and whether it could be read to its end."""
     if body.startswith(b"\x1f\x8b"):
         unpacker = zlib.decompressobj(31)
         try:
@@ -100,7 +100,7 @@ def parse_sitemap(body: bytes) -> tuple[list[tuple[str, str, str]], bool]:
 
 
 def choose_ending(url: str, media: str, disposition: str) -> str:
-    """The ending that the document of an address has, empty where nothing reads it."""
+    """Return the ending that the document of an address has, empty where nothing reads it."""
     message = Message()
     message["content-disposition"] = disposition
     own = os.path.splitext(urlsplit(url).path)[1].lower()
@@ -121,7 +121,7 @@ def is_download(url: str) -> bool:
 
 
 def name_path(url: str, ending: str) -> str:
-    """The place of a document below the source's folder: its address as people read it."""
+    """Return the place of a document below the source's folder: its address as people read it."""
     parts = urlsplit(url)
     names = [_write_plain(name) for name in parts.path.split("/") if name]
     if parts.path.endswith("/"):
@@ -133,7 +133,7 @@ def name_path(url: str, ending: str) -> str:
 
 
 def _write_plain(name: str) -> str:
-    """A part of an address without its percent signs, where that makes a name."""
+    """Return a part of an address without its percent signs, where that makes a name."""
     plain = unquote(name, errors="replace")
     fits = plain.isprintable() and "/" not in plain and "\ufffd" not in plain
     return plain if fits and plain.strip(".") else name

@@ -113,7 +113,7 @@ class WebdavFolder(RemoteFiles):
 
 
 async def _read_responses(response: httpx2.Response) -> AsyncIterator[etree._Element]:
-    """The entries of a listing, each forgotten when the next one is asked for."""
+    """Yield the entries of a listing, each forgotten when the next one is asked for."""
     parser = etree.XMLPullParser(("end",), tag="{DAV:}response", resolve_entities=False)
     async for part in response.aiter_raw(CHUNK):
         parser.feed(part)
@@ -126,7 +126,7 @@ async def _read_responses(response: httpx2.Response) -> AsyncIterator[etree._Ele
 
 
 def _decode(address: str) -> str:
-    """The path of an address; bytes that are no UTF-8 are kept as lone surrogates."""
+    """Return the path of an address; bytes that are no UTF-8 are kept as lone surrogates."""
     return unquote(urlsplit(address).path, errors="surrogateescape")
 
 

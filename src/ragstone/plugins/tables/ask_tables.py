@@ -34,11 +34,7 @@ from ragstone.plugins.tables.computation import (
 )
 from ragstone.plugins.tables.plain_queries import PlainQueries
 from ragstone.plugins.tables.queries import QueryResult, TableQueries
-from ragstone.plugins.tables.reading_choice import (
-    MIN_ASKED,
-    choose_reading,
-    weigh_rows,
-)
+from ragstone.plugins.tables.reading_choice import MIN_ASKED, choose_reading, weigh_rows
 from ragstone.plugins.tables.sandbox import own_sandbox
 from ragstone.plugins.tables.saying import SHOWN, describe_computation, record, sentence
 from ragstone.plugins.tables.table_question import TableQuestion
@@ -147,7 +143,7 @@ class Tables(Stage):
             document.chunks for document in documents
             if document.chunks and document.chunks[0].document_id == of
         )  # fmt: skip
-        return await self._said(turn, reply, chunks, emit)
+        return await self._write_answer(turn, reply, chunks, emit)
 
     async def _refuse(self, turn: Turn, emit: Emit, why: str) -> Step:
         """Refuse: what has to be computed over rows, none of them says."""
@@ -157,7 +153,9 @@ class Tables(Stage):
             await emit(Token(refusal))
         return Step(replace(turn, answer=answer), "refused", f"it has to be computed, but {why}")
 
-    async def _said(self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit) -> Step:
+    async def _write_answer(
+        self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit
+    ) -> Step:
         passages = list(turn.passages)
         name = turn.collection.name if turn.collection else ""
         numbers = []
@@ -190,8 +188,8 @@ class Tables(Stage):
 async def readable_tables(
     turn: Turn, adapters: Adapters, documents: int, most_chunks: int
 ) -> tuple[list[tuple[TypedTable, Sequence[Chunk]]], str]:
-    """The tables of the documents that the best hits are of, of at most so many, each with all
-    chunks of its document, and why others are left out.
+    """Return the tables of the documents that the best hits are of, of at most so many, each with
+    all chunks of its document, and why others are left out.
 
     Only what the asker may read is read."""
     read = await _read_documents(turn, adapters, documents, most_chunks)
@@ -202,7 +200,7 @@ async def readable_tables(
 async def _type_tables(
     documents: Sequence[_ReadDocument],
 ) -> list[tuple[TypedTable, Sequence[Chunk]]]:
-    """The typed tables of documents, each with all chunks of its document."""
+    """Return the typed tables of documents, each with all chunks of its document."""
 
     def read() -> list[tuple[TypedTable, Sequence[Chunk]]]:
         return [(table, item.chunks) for item in documents for table in read_tables(item.chunks)]
@@ -244,14 +242,14 @@ async def _read_document(
 
 
 def _is_of_records(turn: Turn, tables: Sequence[TypedTable]) -> bool:
-    """Whether the best hit is of a table of records: one without rows that sum up others."""
+    """Tell whether the best hit is of a table of records: one without rows that sum up others."""
     best = turn.hits[0].chunk
     own = [table for table in tables if table.document_id == best.document_id]
     return has_table(best) and bool(own) and not any(table.totals for table in own)
 
 
 def _skip_reason(turn: Turn) -> str:
-    """Why no table is looked at; empty if one is."""
+    """Tell why no table is looked at; empty if one is."""
     if turn.answer and turn.answer.text:
         return "it is answered already"
     if turn.ask.tools or turn.subqueries or turn.plan.strategy == "sequential":
@@ -262,17 +260,14 @@ def _skip_reason(turn: Turn) -> str:
 
 
 def has_table(chunk: Chunk) -> bool:
-    """Whether a chunk holds a table, or a part of one."""
+    """Tell whether a chunk holds a table, or a part of one."""
     return any(block.kind == "table" for block in chunk.blocks)
 
 
 async def _answer(
-    turn: Turn,
-    adapters: Adapters,
-    documents: Sequence[_ReadDocument],
-    tables: Sequence[TypedTable],
+    turn: Turn, adapters: Adapters, documents: Sequence[_ReadDocument], tables: Sequence[TypedTable]
 ) -> _Attempt:
-    """What is surely asked of cells, or else of rows of the tables."""
+    """Return what is surely asked of cells, or else of rows of the tables."""
     if reply := await asyncio.to_thread(_by_cells, turn, documents):
         return _Attempt(reply)
     if not tables:
@@ -284,7 +279,7 @@ async def _answer(
 
 
 async def _by_rows(turn: Turn, adapters: Adapters, tables: Sequence[TypedTable]) -> _Attempt:
-    """What that which is surely asked of a table's rows comes to."""
+    """Return what that which is surely asked of a table's rows comes to."""
     read = await choose_reading(
         turn.question, tables, adapters.embedders.multilingual(), adapters.judge
     )
@@ -348,7 +343,7 @@ def _by_cells(turn: Turn, documents: Sequence[_ReadDocument]) -> _Reply | None:
 
 
 def _recompute(expression: str, figure: Decimal) -> bool:
-    """Whether the calculator gets the same."""
+    """Tell whether the calculator gets the same."""
     try:
         return is_equal(figure, calculate(expression).text)
     except InputError:
@@ -364,7 +359,7 @@ def _queries(adapters: Adapters) -> TableQueries:
 
 
 def _totals_agree(asked: TableQuestion, found: ComputedRows) -> bool:
-    """Whether the row of totals, if there is one, has the sum of all rows."""
+    """Tell whether the row of totals, if there is one, has the sum of all rows."""
     if asked.conditions or asked.group or len(asked.table.totals) != 1:
         return True
     stated = asked.table.totals[0].values[asked.table.place(asked.measure)]
@@ -374,7 +369,7 @@ def _totals_agree(asked: TableQuestion, found: ComputedRows) -> bool:
 async def _by_model(
     turn: Turn, adapters: Adapters, tables: Sequence[TypedTable], before: _Attempt
 ) -> _Attempt:
-    """The answer that a query of the chat model gives."""
+    """Return the answer that a query of the chat model gives."""
     model = adapters.completer
     if model is None or not tables:
         return before
@@ -427,7 +422,7 @@ def _build_computed(
 def _number(
     row: TypedRow | Record, chunks: Sequence[Chunk], passages: list[Passage], collection: str
 ) -> int | None:
-    """The number of the passage that holds a row, which is added where none does yet."""
+    """Return the number of the passage that holds a row, which is added where none does yet."""
     chunk = next((item for item in chunks if item.start <= row.start and row.end <= item.end), None)
     chunk = chunk or next((item for item in chunks if item.start <= row.start < item.end), None)
     if chunk is None:

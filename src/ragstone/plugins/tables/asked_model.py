@@ -16,7 +16,7 @@ REPLY_TOKENS = 500
 EXAMPLES = 3
 """Values of each column that the model sees."""
 
-LONGEST = 2_000
+MAX_QUERY_CHARS = 2_000
 """Characters of a query."""
 
 EXAMPLE_CHARS = 60
@@ -36,10 +36,7 @@ Shown = Sequence[tuple[TypedTable, QueriedTable]]
 
 
 async def ask_model(
-    turn: Turn,
-    adapters: Adapters,
-    model: Completer,
-    tables: Shown,
+    turn: Turn, adapters: Adapters, model: Completer, tables: Shown
 ) -> tuple[ModelQuery | None, Usage]:
     """The query of the chat model, None where it gives none; raises ModelUnavailable, Busy."""
     rules = await prompt(turn, adapters, "table_query")
@@ -53,7 +50,7 @@ async def ask_model(
     table = next((item for item, _ in tables if item.name == reply.get("table")), None)
     if table is None or not (isinstance(sql, str) and isinstance(rows, str)):
         return None, said.usage
-    if not (sql.strip() and rows.strip()) or max(len(sql), len(rows)) > LONGEST:
+    if not (sql.strip() and rows.strip()) or max(len(sql), len(rows)) > MAX_QUERY_CHARS:
         return None, said.usage
     return ModelQuery(table, sql.strip(), rows.strip()), said.usage
 

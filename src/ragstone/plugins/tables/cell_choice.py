@@ -33,7 +33,7 @@ MIN_OPERATION = 0.05
 MIN_ASKED = 0.5
 """The likelihood of all operations together from which tables are looked at."""
 
-LEAST_NOTHING = 1e-4
+MIN_NOTHING = 1e-4
 """Likelihoods of no operation below this count as this."""
 
 MIN_LIKELIHOOD = 0.6
@@ -69,12 +69,12 @@ def load_cell_weights() -> CellWeights:
 
 
 def operation_numbers(question: str) -> Floats:
-    """What the operation is read from."""
+    """Return what the operation is read from."""
     return np.append(count_pieces(question), 1.0)
 
 
 def read_operations(question: str, weights: Floats) -> dict[Operation, float]:
-    """How likely a question asks for each operation; what is missing to 1 is that for none."""
+    """Tell how likely a question asks for each operation; what is missing to 1 is that for none."""
     logits = weights @ operation_numbers(question)
     likely = np.exp(logits - logits.max())
     likely /= likely.sum()
@@ -82,15 +82,15 @@ def read_operations(question: str, weights: Floats) -> dict[Operation, float]:
 
 
 def asks_of_cells(question: str) -> bool:
-    """Whether a question may ask for what is computed of some cells."""
+    """Tell whether a question may ask for what is computed of some cells."""
     return sum(read_operations(question, load_cell_weights().operations).values()) >= MIN_ASKED
 
 
 def describe_candidates(
     question: str, cells: Sequence[NumberCell], operations: Mapping[Operation, float]
 ) -> tuple[list[CellComputation], Floats, NDArray[np.int64]]:
-    """The computations that the question may mean, the features of each, and the row of weights
-    that these are for."""
+    """Return the computations that the question may mean, the features of each, and the row of
+    weights that these are for."""
     likely = {name for name, share in operations.items() if share >= MIN_OPERATION}
     found = list_candidates(question, cells, likely)
     if not found:
@@ -129,5 +129,5 @@ def choose_candidate(question: str, tables: Sequence[Sequence[NumberCell]]) -> C
 
 
 def nothing_numbers(operations: Mapping[Operation, float]) -> Floats:
-    """What it is read from that nothing is computed."""
-    return np.array([np.log(max(LEAST_NOTHING, 1 - sum(operations.values()))), 1.0])
+    """Return what it is read from that nothing is computed."""
+    return np.array([np.log(max(MIN_NOTHING, 1 - sum(operations.values()))), 1.0])

@@ -114,7 +114,7 @@ class CellComputation:
         return [cell for cell in self.cells if cell.value == self.figure]
 
     def name_cell(self, cell: NumberCell) -> str:
-        """What tells a cell from the others."""
+        """Return what tells a cell from the others."""
         return _place(self.axis, cell)
 
     @property
@@ -148,7 +148,7 @@ class CellComputation:
 
 
 def read_cells(table: RecordTable) -> list[NumberCell]:
-    """The numbers of a table; the first cell of a row is its name."""
+    """Return the numbers of a table; the first cell of a row is its name."""
     heading, found = "", []
     for number, record in enumerate(table.records):
         if len(record.parts) == 1:
@@ -167,14 +167,14 @@ def read_cells(table: RecordTable) -> list[NumberCell]:
 
 
 def find_years(text: str) -> frozenset[str]:
-    """The years that a text names, of four digits."""
+    """Return the years that a text names, of four digits."""
     return frozenset((*_YEAR.findall(text), *(f"20{year}" for year in _FISCAL.findall(text))))
 
 
 def list_candidates(
     question: str, cells: Sequence[NumberCell], operations: Collection[Operation]
 ) -> list[CellComputation]:
-    """Every computation of the cells, by these operations, that a question may mean."""
+    """Return every computation of the cells, by these operations, that a question may mean."""
     asked, years = content_word_set(question), find_years(question)
     rows: dict[int, list[NumberCell]] = {}
     columns: dict[int, list[NumberCell]] = {}
@@ -244,12 +244,12 @@ def _list_column(
 
 
 def _place(axis: Axis, cell: NumberCell) -> str:
-    """What tells a cell from the others of its line."""
+    """Return what tells a cell from the others of its line."""
     return cell.header if axis == "row" else cell.label if axis == "column" else cell.heading
 
 
 def _shared_names(axis: Axis, cell: NumberCell) -> tuple[str, ...]:
-    """What a cell has in common with the others of its line."""
+    """Return what a cell has in common with the others of its line."""
     if axis == "row":
         return cell.heading, cell.label
     return (cell.header,) if axis == "column" else (cell.label, cell.header)
@@ -275,7 +275,7 @@ class CandidateFeatures:
         )
 
     def describe(self, item: CellComputation, operation_likelihood: float) -> NDArray[np.float64]:
-        """The features of a computation."""
+        """Return the features of a computation."""
         axis, cells = item.axis, item.cells
         shared = " ".join(_shared_names(axis, cells[0]))
         named = cells if not (axis == "column" and item.whole) else ()
@@ -330,6 +330,6 @@ class CandidateFeatures:
         ])  # fmt: skip
 
     def _position(self, place: str) -> int:
-        """Where the question names it first, in words; -1 where it does not."""
+        """Return where the question names it first, in words; -1 where it does not."""
         wanted = content_word_set(place)
         return next((i for i, word in enumerate(self._order) if word in wanted), -1)

@@ -35,7 +35,7 @@ class ComputedRows:
 
 
 def number_rows(table: TypedTable) -> QueriedTable:
-    """The table as queries see it, its rows numbered."""
+    """Return the table as queries see it, its rows numbered."""
     row = next(
         name for name in (ROW, *(f"{ROW}_{n}" for n in range(1, 1000)))
         if name not in {column.name.casefold() for column in table.columns}
@@ -56,7 +56,7 @@ def _cell(value: Decimal | date | str | None) -> Cell:
 
 
 def build_sql(asked: TableQuestion) -> str:
-    """The query that computes it. Names and values of the document are quoted."""
+    """Return the query that computes it. Names and values of the document are quoted."""
     table, where = quote_name(asked.table.name), _where(asked.conditions)
     measure = quote_name(asked.measure)
     match asked.operation:
@@ -130,7 +130,7 @@ def _condition(condition: Condition) -> str:
 
 
 def quote_name(name: str) -> str:
-    """A name as SQL writes it; nothing for none."""
+    """Return a name as SQL writes it; nothing for none."""
     return '"' + name.replace('"', '""') + '"' if name else ""
 
 
@@ -139,7 +139,7 @@ def _literal(text: str) -> str:
 
 
 def compute(asked: TableQuestion) -> ComputedRows | None:
-    """What it comes to without SQL; None where there is nothing to say."""
+    """Return what it comes to without SQL; None where there is nothing to say."""
     if asked.operation == "difference":
         return _compute_difference(asked)
     rows = select_rows(asked.table, asked.conditions)
@@ -174,7 +174,7 @@ def _figures(asked: TableQuestion, rows: Sequence[TypedRow]) -> list[Decimal]:
 
 
 def _find_extremes(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
-    """The rows with the highest or lowest figures: those with the last of them too."""
+    """Return the rows with the highest or lowest figures: those with the last of them too."""
     place = asked.table.place(asked.measure)
     filled = [row for row in rows if isinstance(row.values[place], (Decimal, date))]
     if len(filled) < asked.limit:
@@ -195,7 +195,7 @@ def _order(value: object) -> Decimal:
 
 
 def _compute_groups(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
-    """The group with the most rows, or the largest sum; or the fewest, the smallest."""
+    """Return the group with the most rows, or the largest sum; or the fewest, the smallest."""
     place = asked.table.place(asked.group)
     apart: dict[str, list[TypedRow]] = defaultdict(list)
     for row in rows:
@@ -216,7 +216,7 @@ def _compute_groups(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedR
 
 
 def _compute_difference(asked: TableQuestion) -> ComputedRows | None:
-    """The difference of two averages, or of how many rows there are; both are the groups."""
+    """Return the difference of two averages, or of how many rows there are; both are the groups."""
     parts = [select_rows(asked.table, [condition]) for condition in asked.conditions]
     figures = [Decimal(len(rows)) for rows in parts]
     if asked.measure:
@@ -232,7 +232,7 @@ def _compute_difference(asked: TableQuestion) -> ComputedRows | None:
 
 
 def agrees(asked: TableQuestion, found: ComputedRows, rows: Sequence[Sequence[str | None]]) -> bool:
-    """Whether a query returned the same."""
+    """Tell whether a query returned the same."""
     match asked.operation:
         case "list" | "cell":
             return len(rows) == len(found.rows)
@@ -258,7 +258,7 @@ def _plain(value: str) -> str:
 
 
 def is_equal(mine: Decimal, theirs: str) -> bool:
-    """Whether the two numbers are the same but for what is lost in rounding."""
+    """Tell whether the two numbers are the same but for what is lost in rounding."""
     try:
         other = Decimal(theirs)
     except ArithmeticError:

@@ -158,14 +158,14 @@ class TableIndex:
         return [*self.names, *self.titles, *(text for _, text in self.compared)]
 
     def select(self, condition: Condition) -> Mask:
-        """Which rows a condition holds for."""
+        """Return which rows a condition holds for."""
         place = self.table.place(condition.column)
         holds = {value: condition.holds(value) for value in (*self.values[place], None)}
         return np.array([holds[value] for value in self.cells[place]], np.bool_)
 
     def number_groups(self, place: int) -> tuple[list[str], Codes]:
-        """The values of a column, of dates the years, and for each row the number of its own, -1
-        for none."""
+        """Return the values of a column, of dates the years, and for each row the number of its
+        own, -1 for none."""
         numbers: dict[str, int] = {}
         codes = {
             value: numbers.setdefault(
@@ -177,14 +177,14 @@ class TableIndex:
 
 
 def _read_figure(value: Value | None) -> float:
-    """A number, or a date as the number of its day."""
+    """Return a number, or a date as the number of its day."""
     if isinstance(value, date):
         return float(value.toordinal())
     return float(value) if isinstance(value, Decimal) else np.nan
 
 
 def humanize_name(name: str) -> str:
-    """A column's name as words: "melting_point" and "meltingPoint" are "melting point"."""
+    """Return a column's name as words: "melting_point" and "meltingPoint" are "melting point"."""
     return " ".join(_SEPARATORS.sub(" ", without_humps(name)).split())
 
 
@@ -240,7 +240,7 @@ class Linker:
         return {n: float((known @ self._vectors[word]).max()) for n, word in words.items()}
 
     def links(self) -> list[Link]:
-        """The conditions that the question may state."""
+        """Return the conditions that the question may state."""
         words = self._match_words()
         cells = [*words, *_join_alternatives(words), *self._match_vectors()]
         values = self._index.values
@@ -294,7 +294,7 @@ class Linker:
         ][:MAX_WORD_LINKS]  # fmt: skip
 
     def _match_vectors(self) -> list[Link]:
-        """Cells that are near to a phrase by their vectors, the two nearest of each column."""
+        """Find cells that are near to a phrase by their vectors, the two nearest of each column."""
         index = self._index
         if self._matrix is None or not index.compared:
             return []
@@ -335,7 +335,7 @@ class Linker:
                     yield Link(condition, kind, score, number.places, column=near)
 
     def _match_ranges(self) -> Iterator[Link]:
-        """That a column of numbers or dates lies between two numbers."""
+        """Make the condition that a column of numbers or dates lies between two numbers."""
         columns = self._index.table.columns
         for first, last in combinations(self._numbers, 2):
             if first.value >= last.value:
@@ -369,8 +369,8 @@ class Linker:
         return [n for n, column in enumerate(columns) if column.type == "date"]
 
     def _read_comparisons(self, number: NumberWord) -> dict[Comparison, float]:
-        """How a number compares: how much further each way is from the words before it than the
-        nearest one."""
+        """Tell how a number compares: how much further each way is from the words before it than
+        the nearest one."""
         windows = list_windows(self._question, number)
         matrix = np.stack([self._vectors[text] for text in windows])
         near = {
@@ -399,7 +399,7 @@ class Linker:
                     )
 
     def _match_flags(self) -> Iterator[Link]:
-        """What columns of yes and no say, and the empty cells of the nearest columns."""
+        """Yield what columns of yes and no say, and the empty cells of the nearest columns."""
         rows = len(self._index.table.rows)
         for place, flags in enumerate(self._index.flags):
             link, name = self.columns[place], self._index.table.columns[place].name
@@ -427,13 +427,13 @@ def _join_alternatives(links: Sequence[Link]) -> Iterator[Link]:
 
 
 def list_windows(question: QuestionText, number: NumberWord) -> list[str]:
-    """The words before a number, from one to WINDOW of them, with a number behind them."""
+    """Return the words before a number, from one to WINDOW of them, with a number behind them."""
     starts = range(max(0, number.start - WINDOW), number.start)
     return [f"{' '.join(question.words[n : number.start])} 10" for n in starts] or ["10"]
 
 
 def list_texts(question: QuestionText, indexes: Sequence[TableIndex]) -> list[str]:
-    """All texts whose vectors link a question to tables."""
+    """Return all texts whose vectors link a question to tables."""
     texts = [question.text, *(phrase.text for phrase in question.phrases)]
     for number in question.numbers:
         texts += list_windows(question, number)

@@ -42,6 +42,6 @@ class TableQueries(Protocol):
     async def run(
         self, tables: Sequence[QueriedTable], queries: Sequence[str]
     ) -> list[QueryResult]:
-        """The result of each query, in order. Raises QueryRefused for one that is not a single
-        SELECT, that fails, or that takes more time or memory than it may."""
+        """Return the result of each query, in order. Raises QueryRefused for one that is not a
+        single SELECT, that fails, or that takes more time or memory than it may."""
         ...

@@ -17,7 +17,7 @@ MAX_SPAN, MAX_NUMBER_SPAN = 3, 4
 
 FIRST_YEAR, LAST_YEAR = 1000, 2100
 MAX_DAY = 31
-NEAR = 2
+MAX_GAP_WORDS = 2
 """Words between a month and its day or year."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -80,7 +80,7 @@ def split_words(text: str) -> list[str]:
 
 @cache
 def normalize_word(word: str) -> str:
-    """A word as words are compared: without accents and endings."""
+    """Return a word as words are compared: without accents and endings."""
     plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
     if plain.isascii() and plain.isalpha():
         return stem(plain[:-1] if len(plain) >= 6 and plain.endswith("en") else plain)
@@ -117,7 +117,7 @@ def _join(words: Sequence[str]) -> str:
 
 
 def _find_numbers(text: str, words: Sequence[str]) -> list[NumberWord]:
-    """The numbers, each with the words that it takes: "two million" is one."""
+    """Return the numbers, each with the words that it takes: "two million" is one."""
     # "60,000" is 60 in some languages: the whole question tells which one it is in.
     stated = {value for quantity in quantities(text) for value in quantity.values}
 
@@ -142,8 +142,8 @@ def _find_numbers(text: str, words: Sequence[str]) -> list[NumberWord]:
 
 
 def _find_months(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The months that are named, each with the place of its word. Some names are other words too,
-    unless a number stands beside them."""
+    """Yield the months that are named, each with the place of its word. Some names are other words
+    too, unless a number stands beside them."""
     for place, word in enumerate(words):
         if word[0].isdigit():
             continue
@@ -161,10 +161,10 @@ def _find_months(words: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _find_dates(
     words: Sequence[str], numbers: Sequence[NumberWord], months: Sequence[tuple[int, int]]
 ) -> list[tuple[date, Places]]:
-    """The dates that are a month with a day and a year near it."""
+    """Return the dates that are a month with a day and a year near it."""
     found = []
     for place, month in months:
-        near = [n for n in numbers if min(abs(p - place) for p in n.places) <= NEAR + 1]
+        near = [n for n in numbers if min(abs(p - place) for p in n.places) <= MAX_GAP_WORDS + 1]
         days = [
             number
             for number in near

@@ -89,7 +89,7 @@ class TableChoice:
 
 
 async def weigh_rows(question: str, embedder: Embedder) -> float:
-    """How likely a question asks for something that is computed over rows."""
+    """Tell how likely a question asks for something that is computed over rows."""
     [vector] = await embedder.embed_queries([question])
     numbers = question_numbers(question, np.asarray(vector, np.float64))
     likely = read_operations(numbers, load_reading_weights().operations)
@@ -99,7 +99,7 @@ async def weigh_rows(question: str, embedder: Embedder) -> float:
 async def choose_reading(
     question: str, tables: Sequence[TypedTable], embedder: Embedder, judge: AnswerJudge | None
 ) -> TableChoice:
-    """What the question asks of the rows of one of the tables.
+    """Return what the question asks of the rows of one of the tables.
 
     The vectors find what may be asked, and the sentences in which the likeliest would be answered
     are read beside the question."""
@@ -132,8 +132,8 @@ async def choose_reading(
 def _rank_tables(
     text: QuestionText, indexes: Sequence[TableIndex], vectors: Mapping[str, Floats]
 ) -> tuple[list[LikelyReading], bool]:
-    """The readings over all tables, best first, and whether something is surely computed: by the
-    question alone, and by those of its readings that are likely."""
+    """Return the readings over all tables, best first, and whether something is surely computed: by
+    the question alone, and by those of its readings that are likely."""
     weights = load_reading_weights()
     numbers = question_numbers(text.text, vectors[text.text])
     operations = read_operations(numbers, weights.operations)
@@ -151,19 +151,19 @@ def _rank_tables(
 
 
 def right_numbers(likelihood: float, answering: float) -> Floats:
-    """What tells whether a reading is right: the log-odds that it is meant, and that its sentence
-    answers the question."""
+    """Return what tells whether a reading is right: the log-odds that it is meant, and that its
+    sentence answers the question."""
     return np.array([log_odds(likelihood, MIN_PROBABILITY), answering, 1.0])
 
 
 def question_numbers(question: str, vector: Floats) -> Floats:
-    """What the operation is read from."""
+    """Return what the operation is read from."""
     pieces = count_pieces(question) * PIECES_SCALE
     return np.concatenate([vector * VECTOR_SCALE, pieces, [1.0]])
 
 
 def read_operations(numbers: Floats, weights: Floats) -> dict[str, float]:
-    """The log-likelihood of each of CLASSES."""
+    """Return the log-likelihood of each of CLASSES."""
     logits = weights @ numbers
     likely = np.exp(logits - logits.max())
     likely = np.maximum(likely / likely.sum(), MIN_OPERATION)
@@ -173,7 +173,7 @@ def read_operations(numbers: Floats, weights: Floats) -> dict[str, float]:
 def rank_readings(
     readings: Sequence[TableReading], scores: Floats, none: float
 ) -> list[LikelyReading]:
-    """The likeliest reading of each outcome, best first. Those that come to the same count
+    """Return the likeliest reading of each outcome, best first. Those that come to the same count
     together."""
     if not readings:
         return []

@@ -15,20 +15,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from ragstone.language.polarity import negations
-from ragstone.plugins.tables.linking import (
-    Floats,
-    Kind,
-    Link,
-    Linker,
-    Mask,
-    TableIndex,
-)
+from ragstone.plugins.tables.linking import Floats, Kind, Link, Linker, Mask, TableIndex
 from ragstone.plugins.tables.question_text import Places, QuestionText
-from ragstone.plugins.tables.table_question import (
-    OPERATIONS,
-    Operation,
-    TableQuestion,
-)
+from ragstone.plugins.tables.table_question import OPERATIONS, Operation, TableQuestion
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DENYING: frozenset[Kind] = frozenset(("no", "empty", "not exact", "not vector"))
@@ -105,7 +94,7 @@ class Readings:
         }))  # fmt: skip
 
     def list_all(self) -> list[TableReading]:
-        """All readings that have an outcome."""
+        """Return all readings that have an outcome."""
         found: list[TableReading] = []
         for links, mask in self._combine_links():
             found += self._read_rows(links, mask)
@@ -125,7 +114,7 @@ class Readings:
         ]
 
     def _combine_links(self) -> list[tuple[tuple[Link, ...], Mask]]:
-        """The likeliest sets of conditions under which there are rows, and none."""
+        """Return the likeliest sets of conditions under which there are rows, and none."""
         sets: list[tuple[float, tuple[Link, ...]]] = [(0.0, ())]
         for size in (1, 2, 3):
             links = self._links if size < 3 else self._links[:MAX_TRIPLE_LINKS]
@@ -201,8 +190,8 @@ class Readings:
                                     measure=self._name(place))  # fmt: skip
 
     def _total_groups(self, mask: Mask, place: int, measure: int | None) -> Floats:
-        """How many rows each value of a column has, of dates each year, or their sum of a measure;
-        NaN for those without."""
+        """Tell how many rows each value of a column has, of dates each year, or their sum of a
+        measure; NaN for those without."""
         names, codes = self._codes[place]
         chosen = mask & (codes >= 0)
         worth = np.ones(len(codes)) if measure is None else self._index.figures[measure]
@@ -263,8 +252,8 @@ class Readings:
     # --- how well a reading fits ------------------------------------------------------------------
 
     def describe(self, readings: Sequence[TableReading], operations: Mapping[str, float]) -> Floats:
-        """The features of readings (readings, FEATURES), given the log-likelihoods of what the
-        question asks."""
+        """Return the features of readings (readings, FEATURES), given the log-likelihoods of what
+        the question asks."""
         nearest = max(link.nearness for link in self._columns)
         whole = max(link.whole for link in self._columns)
         said = {
@@ -331,12 +320,12 @@ class Readings:
         ]  # fmt: skip
 
     def _describe_strange(self, places: Places) -> tuple[float, float]:
-        """How far the least and all familiar of some words are from the table's."""
+        """Tell how far the least and all familiar of some words are from the table's."""
         far = [max(0.0, 0.95 - self._familiarity[n]) * 10 for n in places]
         return max(far, default=0.0), sum(far) / 4
 
     def _describe_links(self, links: Sequence[Link], nearest: float) -> list[float]:
-        """How many conditions of each kind there are, and how sure they are."""
+        """Tell how many conditions of each kind there are, and how sure they are."""
         counts = [float(sum(link.kind == kind for link in links)) for kind in KINDS]
         vectors = [link for link in links if link.kind in ("vector", "not vector")]
         numbers = [link for link in links if link.kind in ("number", "year")]
@@ -358,5 +347,5 @@ FEATURES = 1 + len(OPERATIONS) + 9 + 5 + len(KINDS) + 8 + 22
 
 
 def _round(figure: float) -> float:
-    """A figure as equal ones are compared, without what is lost in rounding."""
+    """Return a figure as equal ones are compared, without what is lost in rounding."""
     return float(f"{figure:.9g}")

@@ -50,10 +50,10 @@ class TableSandbox:
             "rows": MAX_ROWS,
         }
         async with self._places:
-            return _results(await self._said(task))
+            return _results(await self._run_task(task))
 
-    async def _said(self, task: Mapping[str, Any]) -> bytes:
-        """What a process says to a task; raises QueryRefused."""
+    async def _run_task(self, task: Mapping[str, Any]) -> bytes:
+        """Return what a process says to a task; raises QueryRefused."""
         data = await asyncio.to_thread(lambda: json.dumps(task).encode())
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -100,5 +100,5 @@ def open_sandbox(parts: AdapterParts) -> TableSandbox | None:
 
 
 def own_sandbox(adapters: Adapters) -> TableQueries | None:
-    """The sandbox that `open_sandbox` has made, None where there is none."""
+    """Return the sandbox that `open_sandbox` has made, None where there is none."""
     return adapters.added.get("tables")

@@ -26,7 +26,7 @@ def limit(memory: int, seconds: int) -> None:
 
 
 def connection(memory: int) -> Any:
-    """An empty database in memory, without files, extensions and Python's variables."""
+    """Return an empty database in memory, without files, extensions and Python's variables."""
     import duckdb
 
     return duckdb.connect(
@@ -70,7 +70,7 @@ def fill(db: Any, table: dict[str, Any]) -> None:
 
 
 def run(db: Any, sql: str, most: int) -> dict[str, Any]:
-    """The first rows of one query that reads."""
+    """Return the first rows of one query that reads."""
     import duckdb
 
     statements = db.extract_statements(sql)

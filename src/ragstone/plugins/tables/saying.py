@@ -8,7 +8,7 @@ from ragstone.language.quantities import COMMA_DECIMAL
 from ragstone.plugins.tables.cells import CellComputation
 from ragstone.plugins.tables.computation import DECIMALS, ComputedRows, compute
 from ragstone.plugins.tables.table_question import Condition, TableQuestion
-from ragstone.retrieve.typed_table import MOST_DECIMALS
+from ragstone.retrieve.typed_table import MAX_DECIMALS
 
 SHOWN = 10
 """Rows that are shown at most, and groups that are named."""
@@ -156,10 +156,10 @@ _COMPUTATIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def describe_computation(item: CellComputation, language: str) -> str:
-    """The sentence that states what was computed of some cells, with the formula."""
+    """Return the sentence that states what was computed of some cells, with the formula."""
     form = _COMPUTATIONS.get(language, _COMPUTATIONS["en"])[item.operation]
     scale = max(max(0, -int(cell.value.as_tuple().exponent)) for cell in item.cells)
-    scale = min(scale, MOST_DECIMALS)
+    scale = min(scale, MAX_DECIMALS)
     places = {"change": scale, "sum": scale, "most": scale, "least": scale}.get(item.operation, 2)
     numbers = [_figure(cell.value, scale, language) for cell in item.cells]
     numbers = [f"({n})" if c.value < 0 else n for n, c in zip(numbers, item.cells, strict=True)]
@@ -188,17 +188,17 @@ NAMING = frozenset(("count", "list", "most", "least"))
 
 
 def describe_reading(asked: TableQuestion, language: str) -> str:
-    """The sentence that states what it comes to; empty where that is nothing."""
+    """Return the sentence that states what it comes to; empty where that is nothing."""
     found = compute(asked)
     return sentence(asked, found, language) if found else ""
 
 
 def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
-    """The sentence that states what was computed."""
+    """Return the sentence that states what was computed."""
     texts = _TEXTS.get(language, _TEXTS["en"])
     count = len(found.rows)
     scale = next((c.scale for c in asked.table.columns if c.name == asked.measure), 0)
-    exact = scale if scale >= 0 else MOST_DECIMALS
+    exact = scale if scale >= 0 else MAX_DECIMALS
     places = 2 if asked.operation == "share" else exact
     if asked.operation in ("average", "difference") and asked.measure:
         places = DECIMALS
@@ -239,9 +239,9 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
 
 
 def _name_columns(asked: TableQuestion) -> list[str]:
-    """The columns that tell rows apart for readers: the first of texts, or the first, and the year
-    or date of the highest and lowest where that alone does not. What is measured, or the same in
-    all, tells nothing."""
+    """Return the columns that tell rows apart for readers: the first of texts, or the first, and
+    the year or date of the highest and lowest where that alone does not. What is measured, or the
+    same in all, tells nothing."""
     said = {asked.measure}
     said |= {c.column for c in asked.conditions if c.comparison == "in" and len(c.values) == 1}
     columns = [column for column in asked.table.columns if column.name not in said]
@@ -318,7 +318,7 @@ def _is_year(value: Decimal | date) -> bool:
 
 
 def _figure(value: Decimal | date | None, places: int, language: str, groups: bool = True) -> str:
-    """A figure as the language writes it, without zeros at its end."""
+    """Return a figure as the language writes it, without zeros at its end."""
     if not isinstance(value, Decimal):
         return value.isoformat() if value else ""
     text = f"{value:,.{places}f}" if groups and abs(value) >= 10_000 else f"{value:.{places}f}"
@@ -334,7 +334,7 @@ def _one_line(text: str) -> str:
 
 
 def record(asked: TableQuestion, cells: Sequence[str | None]) -> str:
-    """The cells of a long row that the question is about."""
+    """Return the cells of a long row that the question is about."""
     wanted = {
         asked.measure,
         asked.group,

@@ -81,6 +81,6 @@ class TableQuestion:
 
 
 def select_rows(table: TypedTable, conditions: Sequence[Condition]) -> list[TypedRow]:
-    """The rows under all conditions."""
+    """Return the rows under all conditions."""
     places = [(table.place(condition.column), condition) for condition in conditions]
     return [row for row in table.rows if all(item.holds(row.values[at]) for at, item in places)]

@@ -13,7 +13,7 @@ from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import nowhere
 from ragstone.language.markers import sentences_with_citations
 from ragstone.plugins.tables.ask_tables import LOOKED_AT, Tables, has_table, readable_tables
-from ragstone.plugins.tables.asked_model import LONGEST, describe_table
+from ragstone.plugins.tables.asked_model import MAX_QUERY_CHARS, describe_table
 from ragstone.plugins.tables.computation import number_rows
 from ragstone.plugins.tables.queries import QueriedTable, QueryResult
 from ragstone.plugins.tables.sandbox import own_sandbox
@@ -23,7 +23,7 @@ from ragstone.retrieve.typed_table import TypedTable
 DOCUMENTS, CHUNKS = 5, 3_000
 """Documents whose tables are read, and chunks that one may have."""
 
-MOST_TABLES = 10
+MAX_TABLES = 10
 """Tables that a query sees."""
 
 SHOWN = 50
@@ -57,8 +57,8 @@ class TablesTool:
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
         question, sql = text_argument(arguments, "question"), text_argument(arguments, "sql", "")
-        if len(sql) > LONGEST:
-            raise InputError(f"A query has at most {LONGEST:,} characters.")
+        if len(sql) > MAX_QUERY_CHARS:
+            raise InputError(f"A query has at most {MAX_QUERY_CHARS:,} characters.")
         if sql and own_sandbox(context.adapters) is None:
             raise InputError(NO_SQL)
         found = await context.search(context.turn, question)
@@ -68,14 +68,11 @@ class TablesTool:
 
 
 async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
-    """What the question comes to, or else which tables there are."""
+    """Return what the question comes to, or else which tables there are."""
     best = found.hits[:LOOKED_AT]
     passages = tuple(Passage(n, hit.chunk.text, hit) for n, hit in enumerate(best, 1))
     asked = replace(
-        found,
-        ask=replace(found.ask, tools=(), steps=()),
-        passages=passages,
-        answer=None,
+        found, ask=replace(found.ask, tools=(), steps=()), passages=passages, answer=None
     )
     step = await Tables(holds=True).run(asked, context.adapters, nowhere)
     answer = step.turn.answer or GeneratedAnswer()
@@ -103,7 +100,7 @@ async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
 
 
 async def _by_query(sql: str, found: Turn, context: ToolContext) -> ToolFinding:
-    """What a query of the chat model returns; raises QueryRefused."""
+    """Return what a query of the chat model returns; raises QueryRefused."""
     tables = await _tables(found, context)
     runner = own_sandbox(context.adapters)
     if not tables or runner is None:
@@ -131,7 +128,7 @@ async def _tables(
     tables, _ = await readable_tables(found, context.adapters, DOCUMENTS, CHUNKS)
     names = Counter[str]()
     made: list[tuple[TypedTable, QueriedTable, Sequence[Chunk]]] = []
-    for table, chunks in tables[:MOST_TABLES]:
+    for table, chunks in tables[:MAX_TABLES]:
         names[table.name] += 1
         count = names[table.name]
         named = replace(table, name=f"{table.name}_of_{count}") if count > 1 else table
@@ -140,7 +137,7 @@ async def _tables(
 
 
 def _format_rows(result: QueryResult) -> str:
-    """The first rows, a line each."""
+    """Return the first rows, a line each."""
     lines = ["; ".join(result.columns)]
     lines += ["; ".join((cell or "")[:CELL_CHARS] for cell in row) for row in result.rows[:SHOWN]]
     more = result.more or len(result.rows) > SHOWN

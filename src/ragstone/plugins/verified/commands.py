@@ -136,7 +136,7 @@ def format_end(answer: "VerifiedAnswer") -> str:
 
 
 def parse_place(text: str) -> "SourcePlace":
-    """A source as it is typed. Raises InputError."""
+    """Return a source as it is typed. Raises InputError."""
     from ragstone.plugins.verified.records import SourcePlace
 
     path, sign, span = text.rpartition("#")
@@ -149,7 +149,7 @@ def parse_place(text: str) -> "SourcePlace":
 
 
 def _day(text: str) -> float:
-    """The first second of a day of this machine's clock. Raises InputError."""
+    """Return the first second of a day of this machine's clock. Raises InputError."""
     try:
         return datetime.strptime(text, "%Y-%m-%d").timestamp()
     except ValueError as error:

@@ -70,7 +70,7 @@ class GiveVerified(Stage):
 
 
 async def asks_same(question: str, wordings: Sequence[str], embedder: Embedder) -> bool:
-    """Whether a question asks the same as one of these, as the cache judges it."""
+    """Tell whether a question asks the same as one of these, as the cache judges it."""
     for wording in wordings:
         found = compare(question, wording)
         if not found.same:
@@ -93,7 +93,7 @@ async def find_sources(
 
 
 def find_state(answer: VerifiedAnswer, known: Mapping[str, Document], now: float) -> State:
-    """Whether an answer counts, by what its sources are now."""
+    """Tell whether an answer counts, by what its sources are now."""
     if any(source.document_id not in known for source in answer.sources):
         return "gone"
     if any(known[item.document_id].content_hash != item.content_hash for item in answer.sources):
@@ -108,8 +108,8 @@ async def _read_sources(
     hidden: frozenset[str],
     adapters: Adapters,
 ) -> tuple[Passage, ...]:
-    """The passages of an answer's sources, fewer than these where the asker may not read one, or
-    where the request's own filter leaves one out."""
+    """Return the passages of an answer's sources, fewer than these where the asker may not read
+    one, or where the request's own filter leaves one out."""
     ids = tuple(sorted({source.document_id for source in answer.sources}))
     where = And((visible(turn.ask, hidden), OWN_TEXT, AnyOf("document_id", ids)))
     chunks = [item async for some in adapters.index.scan(collection, where) for item in some]
@@ -122,7 +122,7 @@ async def _read_sources(
 
 
 def _find_chunk(source: VerifiedSource, chunks: Sequence[Chunk]) -> Chunk | None:
-    """The chunk that holds most of a source's span."""
+    """Return the chunk that holds most of a source's span."""
     own = [item for item in chunks if item.document_id == source.document_id]
     return max(
         own,

@@ -111,7 +111,7 @@ class LocalVerified:
         return await group_questions(found, embedder)
 
     async def _collect(self, tenant: str, collection: str, limit: int) -> list[ReviewedQuestion]:
-        """The refused and disliked questions that who asks may see, the newest first."""
+        """Return the refused and disliked questions that who asks may see, the newest first."""
         reader, traces = current_reader(), self._adapters.traces
         mine = None
         if reader != Reader():
@@ -134,7 +134,7 @@ class LocalVerified:
     async def _find_source(
         self, principal: Principal, known: Collection, place: SourcePlace
     ) -> VerifiedSource:
-        """A source as it is now. Raises UnknownDocument."""
+        """Return a source as it is now. Raises UnknownDocument."""
         documents = await self._adapters.catalog.documents(
             known.tenant, known.id, readers=principal.names, named=[place.document], limit=1
         )

@@ -25,7 +25,7 @@ class SqlVerified:
         self._database = database
 
     async def list_all(self, tenant: str, collection: str) -> list[VerifiedAnswer]:
-        """The newest first, without their states."""
+        """Return the newest first, without their states."""
         mine = (table.c.tenant == tenant) & (table.c.collection == collection)
         newest = select(table).where(mine).order_by(table.c.changed_at.desc(), table.c.id)
         return await self._database.read(
@@ -49,7 +49,7 @@ class SqlVerified:
         await self._database.write(lambda connection: put(connection, table, row))
 
     async def remove(self, tenant: str, collection: str, id: str) -> bool:
-        """Whether there was one."""
+        """Tell whether there was one."""
         gone = delete(table).where(
             table.c.tenant == tenant, table.c.collection == collection, table.c.id == id
         )
@@ -66,7 +66,7 @@ def open_store(parts: AdapterParts) -> SqlVerified:
 
 
 def own_store(adapters: Adapters) -> SqlVerified:
-    """The store that `open_store` has made."""
+    """Return the store that `open_store` has made."""
     store: SqlVerified = adapters.added["verified"]
     return store
 

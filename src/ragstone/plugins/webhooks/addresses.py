@@ -14,8 +14,8 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def parse_address(url: str, *, inside: bool) -> "httpx2.URL":
-    """An address to send to. Raises InputError unless it is one, with https unless it is of the
-    operator's network (`inside`)."""
+    """Return an address to send to. Raises InputError unless it is one, with https unless it is of
+    the operator's network (`inside`)."""
     # A server starts sooner without it.
     import httpx2
 
@@ -34,8 +34,8 @@ def parse_address(url: str, *, inside: bool) -> "httpx2.URL":
 
 
 async def resolve(url: "httpx2.URL", *, inside: bool) -> str:
-    """The IP address of a host, to which the connection is to be made: asked again, the name might
-    lead elsewhere. Raises InputError for one in a private network unless it is `inside`, and
+    """Return the IP address of a host, to which the connection is to be made: asked again, the name
+    might lead elsewhere. Raises InputError for one in a private network unless it is `inside`, and
     OSError where there is none."""
     port = url.port or DEFAULT_PORTS[url.scheme]
     loop = asyncio.get_running_loop()
@@ -54,8 +54,8 @@ async def resolve(url: "httpx2.URL", *, inside: bool) -> str:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an IP address is of the internet. Those that stand for another one (mapped, 6to4,
-    NAT64) are not."""
+    """Tell whether an IP address is of the internet. Those that stand for another one (mapped,
+    6to4, NAT64) are not."""
     if isinstance(address, IPv6Address) and (address.sixtofour or address.is_site_local):
         return False
     return address.is_global and not address.is_multicast and not address.is_reserved

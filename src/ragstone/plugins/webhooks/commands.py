@@ -128,7 +128,7 @@ def _format_state(webhook: "Webhook") -> str:
 
 
 def _event_type(text: str) -> "EventType":
-    """A type of events as it is typed. Raises InputError."""
+    """Return a type of events as it is typed. Raises InputError."""
     from ragstone.plugins.webhooks.records import EVENT_TYPES
 
     for known in EVENT_TYPES:

@@ -105,7 +105,7 @@ class LocalWebhooks:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _find(self, tenant: str, id: str) -> StoredWebhook:
-        """Raises UnknownWebhook."""
+        """Find a webhook. Raises UnknownWebhook."""
         check_everywhere()
         found = await self._store.get(id)
         if found is None or found.owner.tenant != tenant:

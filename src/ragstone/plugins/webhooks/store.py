@@ -122,11 +122,11 @@ class SqlWebhooks:
         await self._write(work)
 
     async def get(self, id: str) -> StoredWebhook | None:
-        """The webhook of this id."""
+        """Return the webhook of this id."""
         return await self._database.read(partial(_read_webhook, id=id))
 
     async def list_all(self, tenant: str) -> list[Webhook]:
-        """The webhooks of a tenant, the oldest first."""
+        """Return the webhooks of a tenant, the oldest first."""
         mine = select(webhooks).where(webhooks.c.tenant == tenant)
         oldest = mine.order_by(webhooks.c.created_at, webhooks.c.id)
         return await self._database.read(
@@ -158,7 +158,7 @@ class SqlWebhooks:
         await self._change(id, failing_since=since, error=reason)
 
     async def list_deliveries(self, id: str, limit: int) -> list[Delivery]:
-        """The newest messages to a webhook."""
+        """Return the newest messages to a webhook."""
         mine = select(jobs).where(jobs.c.kind == KIND, _of(id))
         newest = mine.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit)
 
@@ -203,11 +203,11 @@ class SqlWebhooks:
     async def _write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` whole in a thread: a large collection may have changed."""
 
-        def locked(connection: Connection) -> T:
+        def run_locked(connection: Connection) -> T:
             lock_queue_now(connection)
             return work(connection)
 
-        return await self._database.keep(locked)
+        return await self._database.keep(run_locked)
 
 
 def open_store(parts: AdapterParts) -> SqlWebhooks:
@@ -216,7 +216,7 @@ def open_store(parts: AdapterParts) -> SqlWebhooks:
 
 
 def find_store(adapters: Adapters) -> SqlWebhooks:
-    """The store that `open_store` has made."""
+    """Return the store that `open_store` has made."""
     store: SqlWebhooks = adapters.added["webhooks"]
     return store
 
@@ -285,7 +285,7 @@ def _queue_news(connection: Connection, *, id: str) -> int:
 
 
 def _has_news(connection: Connection, *, webhook: StoredWebhook) -> bool:
-    """Whether there may be something to queue for a webhook, or to note."""
+    """Tell whether there may be something to queue for a webhook, or to note."""
     now = state_time()
     if _find_names(connection, webhook, now) is None:
         return True
@@ -302,8 +302,8 @@ def _has_news(connection: Connection, *, webhook: StoredWebhook) -> bool:
 
 
 def _find_names(connection: Connection, webhook: StoredWebhook, now: float) -> Sequence[str] | None:
-    """The names that documents are read by for a webhook, as its owner has them now; None where
-    that is no administrator any more."""
+    """Return the names that documents are read by for a webhook, as its owner has them now; None
+    where that is no administrator any more."""
     owner, key = webhook.owner, webhook.key
     mine = select(people).where(people.c.tenant == owner.tenant, people.c.user == owner.user)
     if key.startswith(OF_A_KEY):
@@ -371,16 +371,12 @@ def _find_events(connection: Connection, webhook: StoredWebhook) -> Iterator[New
             _is_new(webhook, traces.c.id),
         )
         for row in _read_first(connection, refused, traces.c.at):
-            data = {
-                "question": row["id"],
-                "collection": row["collection"],
-                "reason": row["finish"],
-            }
+            data = {"question": row["id"], "collection": row["collection"], "reason": row["finish"]}
             yield NewEvent(row["id"], "question.refused", row["at"], data)
 
 
 def _is_new(webhook: StoredWebhook, id: ColumnElement[str]) -> ColumnElement[bool]:
-    """The condition that the event of this id is not queued."""
+    """Return the condition that the event of this id is not queued."""
     queued = jobs.alias()
     return ~exists().where(queued.c.id == literal(f"{webhook.shown.id}-") + id)
 
@@ -388,15 +384,15 @@ def _is_new(webhook: StoredWebhook, id: ColumnElement[str]) -> ColumnElement[boo
 def _read_first(
     connection: Connection, wanted: Select[Any], at: ColumnElement[float]
 ) -> Sequence[Mapping[Any, Any]]:
-    """The oldest rows, more than are queued in one step."""
+    """Return the oldest rows, more than are queued in one step."""
     return connection.execute(wanted.order_by(at).limit(MAX_WAITING + 1)).mappings().all()
 
 
 def _find_editions(
     connection: Connection, webhook: StoredWebhook, now: float
 ) -> Iterator[tuple[str, str, Any]]:
-    """The collections that show other documents than those told of: id, name and edition, None for
-    one that is gone."""
+    """Yield the collections that show other documents than those told of: id, name and edition,
+    None for one that is gone."""
     tenant, known = webhook.owner.tenant, webhook.editions or {}
     busy = select(jobs.c.collection).where(
         jobs.c.tenant == tenant, jobs.c.kind.in_(WRITING), jobs.c.state == RUNNING
@@ -420,7 +416,7 @@ def _find_editions(
 def _find_changes(
     connection: Connection, webhook: StoredWebhook, names: Sequence[str], now: float
 ) -> Iterator[_Change]:
-    """What a webhook was not told of the documents that are read by these names."""
+    """Yield what a webhook was not told of the documents that are read by these names."""
     table = webhook_documents
     for collection, name, number in _find_editions(connection, webhook, now):
         there = (
@@ -458,10 +454,7 @@ def _find_changes(
 
 
 def _note_told(
-    connection: Connection,
-    id: str,
-    known: Mapping[str, Sequence[Any]],
-    changes: Sequence[_Change],
+    connection: Connection, id: str, known: Mapping[str, Sequence[Any]], changes: Sequence[_Change]
 ) -> None:
     """Note what a webhook is told of documents."""
     table = webhook_documents
@@ -505,7 +498,7 @@ def _count_waiting(connection: Connection, id: str) -> int:
 
 
 def _of(id: str) -> Any:
-    """The condition that a job delivers to a webhook."""
+    """Return the condition that a job delivers to a webhook."""
     return jobs.c.id.startswith(f"{id}-", autoescape=True)
 
 

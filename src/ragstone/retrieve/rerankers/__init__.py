@@ -27,7 +27,7 @@ class RerankerParts:
 
 
 def build_reranker(parts: RerankerParts) -> Reranker:
-    """The reranker that the settings name; raises ConfigError."""
+    """Return the reranker that the settings name; raises ConfigError."""
     settings = parts.settings
     if settings.base_url:
         return RERANKERS.make("endpoint", parts)
@@ -49,9 +49,7 @@ def _late_interaction(parts: RerankerParts) -> Reranker:
 RERANKERS: Registry[Reranker] = Registry(
     "ragstone.rerankers",
     "reranker",
-    {
-        "late-interaction": Extension(_late_interaction, "Token by token, with the bundled model"),
-    },
+    {"late-interaction": Extension(_late_interaction, "Token by token, with the bundled model")},
     makes=Reranker,
 )
 """Rerankers by RERANK__MODEL, made of `RerankerParts`."""

@@ -79,8 +79,8 @@ class LateInteraction:
     async def _pack_tokens(
         self, collection: Collection, embedder: LateEmbedder, chunks: Sequence[Chunk]
     ) -> dict[str, bytes]:
-        """The token vectors by chunk. Those that an ingest has still to embed are ranked without:
-        a question does not do its work."""
+        """Return the token vectors by chunk. Those that an ingest has still to embed are ranked
+        without: a question does not do its work."""
         held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
         missing = [chunk for chunk in chunks if chunk.chunk_id not in held]
         if missing:
@@ -92,11 +92,11 @@ class LateInteraction:
         return held
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Close nothing."""
 
 
 def _spread(scores: Floats) -> Vectors:
-    """The scores between the worst and the best, as 0..1."""
+    """Return the scores between the worst and the best, as 0..1."""
     low, high = float(scores.min()), float(scores.max())
     spread: Vectors = (scores - low) / (high - low) if high > low else np.ones_like(scores)
     return spread

@@ -70,11 +70,9 @@ class SqlCatalog:
         return await self._view.find_by_name(tenant, name)
 
     async def find_by_id(self, tenant: str, id: str) -> Collection | None:
-        """`ports.Catalog`."""
         return await self._view.collection((tenant, id))
 
     async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
-        """`ports.CollectionNames`."""
         known = await self._view.find_by_name(tenant, name)
         if known is not None:
             return known.id
@@ -103,7 +101,6 @@ class SqlCatalog:
         return await self._database.write(work)
 
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
-        """`ports.CollectionNames`."""
         names = {item.id: item.name for item in await self._view.some(tenant, ids)}
         missing = sorted(set(ids) - names.keys())
         for some in batches(missing):
@@ -116,7 +113,7 @@ class SqlCatalog:
         return names
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
-        """By tenant and name."""
+        """List the collections by tenant and name."""
         known = {
             (collection.tenant, collection.name): collection
             for collection in await self._view.collections()
@@ -151,7 +148,6 @@ class SqlCatalog:
         await self._database.write(work, self._view.put)
 
     async def rename_collection(self, collection: Collection, name: str) -> Collection:
-        """`ports.Catalog`."""
         tenant, old = collection.tenant, collection.name
         mine = (collections.c.tenant == tenant) & (collections.c.id == collection.id)
 
@@ -193,11 +189,9 @@ class SqlCatalog:
         await self._database.write(work, lambda gone: self._view.apply_drop((tenant, id), gone))
 
     async def list_unused(self) -> Sequence[Collection]:
-        """`ports.Catalog`."""
         return await self._database.read(revising.list_unused)
 
     async def forget_dropped(self, unused: Sequence[Collection]) -> None:
-        """`ports.Catalog`."""
 
         await self._database.keep(partial(revising.forget_dropped, unused=unused))
 
@@ -206,7 +200,6 @@ class SqlCatalog:
         return found.get(document_id)
 
     async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
-        """`ports.Catalog`."""
 
         def read(connection: Connection) -> dict[str, Document]:
             found = {}
@@ -233,7 +226,7 @@ class SqlCatalog:
         offset: int = 0,
         skipped: bool = True,
     ) -> list[Document]:
-        """By path; the same path in two collections by collection."""
+        """List documents by path; the same path in two collections by collection."""
         wanted = listing.select_documents(tenant, collection, status, after, skipped)
         if below.strip("/"):
             wanted = wanted.where(listing.folder_condition(below))
@@ -265,7 +258,6 @@ class SqlCatalog:
     async def list_unread(
         self, tenant: str, collection: str, readers: Several[str], endings: Several[str]
     ) -> Sequence[Document]:
-        """`ports.Catalog`."""
         wanted = listing.select_unread(tenant, collection, endings)
 
         def read(connection: Connection) -> list[Document]:
@@ -277,7 +269,6 @@ class SqlCatalog:
     async def folders(
         self, tenant: str, collection: str, readers: Several[str], below: str, limit: int
     ) -> Mapping[str, int]:
-        """`ports.Catalog`."""
 
         def read(connection: Connection) -> dict[str, int]:
             some = listing.select_folders(connection, tenant, collection, below)
@@ -287,13 +278,8 @@ class SqlCatalog:
         return await self._database.read(read)
 
     async def ids(
-        self,
-        tenant: str,
-        collection: str,
-        readers: Several[str] | None,
-        named: str | None = None,
+        self, tenant: str, collection: str, readers: Several[str] | None, named: str | None = None
     ) -> list[str]:
-        """`ports.Catalog`."""
         wanted = listing.select_ids(tenant, collection)
         if named is not None:
             wanted = wanted.where(listing.below_condition(named))
@@ -313,41 +299,34 @@ class SqlCatalog:
         at: Sequence[str] | None = None,
         below: Sequence[str] = (),
     ) -> Mapping[str, Sequence[str]]:
-        """`ports.Catalog`."""
         read = partial(listing.read_sources, place=(tenant, collection), at=at, below=below)
         return await self._database.read(read)
 
     async def find_including(
         self, tenant: str, collection: str, files: Sequence[str]
     ) -> Sequence[str]:
-        """`ports.Catalog`."""
         place = (tenant, collection)
         return await self._database.read(partial(listing.find_including, place=place, files=files))
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
-        """`ports.Catalog`."""
         return await self._tallies.statuses(tenant, collection)
 
     async def counts(
         self, tenant: str, collection: str | None = None
     ) -> Mapping[str, Sequence[StatusCount]]:
-        """`ports.Catalog`."""
         return await self._tallies.counts(tenant, collection)
 
     async def totals(self) -> Sequence[Total]:
-        """`ports.Catalog`."""
         return await self._tallies.totals()
 
     async def metadata_keys(
         self, tenant: str, collection: str
     ) -> Mapping[str, frozenset[tuple[str, ...]]]:
-        """`ports.Catalog`."""
         return await self._tallies.metadata_keys(tenant, collection)
 
     async def metadata_values(
         self, tenant: str, collection: str, keys: Several[str]
     ) -> Mapping[str, Sequence[ValueCount]]:
-        """`ports.Catalog`."""
         return await self._tallies.metadata_values(tenant, collection, keys)
 
     async def begin(self, document: Document) -> int:
@@ -362,7 +341,6 @@ class SqlCatalog:
     async def begin_all(
         self, documents: Sequence[Document], part: Job | None = None
     ) -> Sequence[Begun]:
-        """`ports.Catalog`."""
 
         def hide(several: list[Begun]) -> None:
             pairs = zip(documents, several, strict=True)
@@ -382,7 +360,6 @@ class SqlCatalog:
         return begun
 
     async def mark_stopped(self, revisions: Sequence[str]) -> None:
-        """`ports.Catalog`."""
         await self._database.keep(partial(revising.mark_stopped, names=revisions))
 
     async def publish(self, document: Document, version: int) -> None:
@@ -394,20 +371,17 @@ class SqlCatalog:
         await self.publish_all([replace(document, version=version)])
 
     async def publish_all(self, documents: Sequence[Document]) -> None:
-        """`ports.Catalog`."""
         rows = [replace(document, status="text", error="") for document in documents]
         work = partial(revising.publish_all, several=rows)
         await self._change_visibility([row.id for row in rows], work)
 
     async def in_text(self, tenant: str, collection: str) -> list[str]:
-        """`ports.Catalog`."""
         wanted = listing.select_ids(tenant, collection).where(documents.c.status == "text")
         return await self._database.read(lambda c: list(c.execute(wanted).scalars()))
 
     async def of_content(
         self, tenant: str, collection: str, hashes: Several[str]
     ) -> Mapping[str, Document]:
-        """`ports.Catalog`."""
         mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
         ready = (documents.c.status == "ready") & (documents.c.version > 0)
 
@@ -424,7 +398,6 @@ class SqlCatalog:
     async def find_copies(
         self, tenant: str, collection: str, hashes: Several[str], readers: Several[str] | None
     ) -> Mapping[str, Sequence[Document]]:
-        """`ports.Catalog`."""
 
         def read(connection: Connection) -> dict[str, list[Document]]:
             found: dict[str, list[Document]] = {}
@@ -438,11 +411,9 @@ class SqlCatalog:
         return await self._database.read(read)
 
     async def looks(self, document_ids: Sequence[str]) -> Mapping[str, Look]:
-        """`ports.Catalog`."""
         return await self._database.read(partial(listing.read_looks, document_ids=document_ids))
 
     async def put_looks(self, looks: Mapping[str, Look]) -> None:
-        """`ports.Catalog`."""
         await self._database.keep(partial(listing.put_looks, looks=looks))
 
     async def mark_embedded(self, document_ids: Sequence[str]) -> None:
@@ -465,7 +436,6 @@ class SqlCatalog:
         await self.fail_all([replace(document, error=error)])
 
     async def fail_all(self, documents: Sequence[Document]) -> None:
-        """`ports.Catalog`."""
         rows = [
             replace(item, version=0, status="skipped" if item.status == "skipped" else "failed")
             for item in documents
@@ -473,46 +443,36 @@ class SqlCatalog:
         await self._database.keep(partial(revising.fail_all, several=rows))
 
     async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:
-        """`ports.Catalog`."""
         return await self._database.read(partial(rights.read_rules, key=(tenant, collection)))
 
     async def put_folder_readers(
         self, tenant: str, collection: str, rules: Sequence[FolderReaders]
     ) -> None:
-        """`ports.Catalog`."""
         key = (tenant, collection)
         await self._database.keep(partial(rights.put_rules, key=key, rules=rules))
 
     async def list_unapplied_readers(self) -> Sequence[tuple[tuple[str, str], FolderReaders]]:
-        """`ports.Catalog`."""
         return await self._database.read(rights.list_unapplied)
 
     async def mark_readers_applied(
         self, tenant: str, collection: str, rules: Sequence[FolderReaders]
     ) -> None:
-        """`ports.Catalog`."""
         key = (tenant, collection)
         await self._database.keep(partial(rights.mark_applied, key=key, rules=rules))
 
     async def give_readers(
-        self,
-        document_ids: Sequence[str],
-        own: tuple[str, ...] | None = None,
-        fixed: bool = False,
+        self, document_ids: Sequence[str], own: tuple[str, ...] | None = None, fixed: bool = False
     ) -> None:
-        """`ports.Catalog`."""
         work = partial(rights.set_readers, document_ids=document_ids, own=own, fixed=fixed)
         await self._change_visibility(document_ids, work)
 
     async def list_withheld(
         self, limit: int, tenant: str = "", collection: str = ""
     ) -> Sequence[tuple[tuple[str, str], str, tuple[str, ...]]]:
-        """`ports.Catalog`."""
         key = (tenant, collection) if collection else None
         return await self._database.read(partial(rights.list_withheld, key=key, limit=limit))
 
     async def grant(self, given: Mapping[str, tuple[str, ...]]) -> None:
-        """`ports.Catalog`."""
         ids = [name.rpartition("@")[0] for name in given]
         await self._change_visibility(ids, partial(rights.grant, given=given))
 
@@ -531,11 +491,10 @@ class SqlCatalog:
         )
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
-        """The current collection; see `ports.Catalog`."""
+        """Return the current collection; see `ports.Catalog`."""
         return await self._view.edition((tenant, collection))
 
     async def revisions(self, names: Sequence[str]) -> Set[str]:
-        """`ports.Catalog`."""
         return await self._database.read(partial(revising.keep_known, names=names))
 
     def replace_rows(self, connection: Connection) -> Any:
@@ -565,23 +524,18 @@ class SqlCatalog:
     def snapshot(
         self, collection: Collection | None = None
     ) -> AbstractAsyncContextManager[frozenset[str]]:
-        """`ports.Catalog`."""
         return self._view.snapshot(collection)
 
     def keep_all(self) -> AbstractAsyncContextManager[None]:
-        """`ports.Catalog`."""
         return self._view.keep_all()
 
     async def is_kept(self) -> bool:
-        """`ports.Catalog`."""
         return await self._view.is_kept()
 
     async def at_index(self, place: str) -> None:
-        """`ports.Catalog`."""
         await self._view.at_index(place)
 
     async def other_index(self) -> bool:
-        """`ports.Catalog`."""
         return await self._view.other_index()
 
     async def drain(self) -> None:

@@ -140,10 +140,7 @@ class SqlConversations:
 
         async def work(connection: AsyncConnection) -> bool:
             failed = (await connection.execute(gone.returning(turns.c.is_error))).scalars().all()
-            counted = {
-                "turns": rooms.c.turns - len(failed),
-                "errors": rooms.c.errors - sum(failed),
-            }
+            counted = {"turns": rooms.c.turns - len(failed), "errors": rooms.c.errors - sum(failed)}
             await connection.execute(update(rooms).where(*room).values(counted))
             await connection.execute(delete(rooms).where(*room, ~exists().where(*here)))
             return bool(failed)
@@ -248,7 +245,7 @@ def _bind_conditions(table: Table) -> list[ColumnElement[bool]]:
 
 @cache
 def _newest_turns(search_type: bool, since: bool, classes: bool, origins: bool) -> Select[int, str]:
-    """The last turns of a room, made once: that takes longer than to run it."""
+    """Return the last turns of a room, made once: that takes longer than to run it."""
     wanted = [*_bind_conditions(turns), turns.c.is_error.is_(False)]
     if search_type:
         wanted.append(turns.c.search_type == bindparam("search_type"))

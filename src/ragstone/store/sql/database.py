@@ -3,11 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
@@ -58,8 +54,8 @@ class GroupCommit:
         self._writer: asyncio.Task[None] | None = None
 
     async def run(self, work: Work[T], committed: Callable[[T], None] | None = None) -> T:
-        """What `work` returns, once that is committed and `commit_results` has it. A caller that is
-        cancelled stops waiting, but the work is still done."""
+        """Return what `work` returns, once that is committed and `commit_results` has it. A caller
+        that is cancelled stops waiting, but the work is still done."""
         waiting = _Waiting(work, committed, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if self._writer is None or self._writer.done():
@@ -125,7 +121,7 @@ class Backend(Protocol):
     def engine(self) -> AsyncEngine: ...
 
     def migration_engine(self) -> Engine:
-        """An engine for migrations, whose statements may take long."""
+        """Return an engine for migrations, whose statements may take long."""
         ...
 
     async def begin_reading(self, connection: AsyncConnection) -> None:
@@ -168,7 +164,7 @@ class Backend(Protocol):
         ...
 
     def translate(self, error: DBAPIError) -> RagstoneError | None:
-        """The operator's message for an error; None for a mistake in a statement."""
+        """Return the operator's message for an error; None for a mistake in a statement."""
         ...
 
 
@@ -204,7 +200,7 @@ class Database:
         """Callbacks that run before the last connection is closed."""
 
     def pool_use(self) -> PoolUse:
-        """How many of the connections are in use."""
+        """Tell how many of the connections are in use."""
         pool = cast(QueuePool, self.engine.pool)
         return PoolUse("state", pool.checkedout(), pool.size())
 
@@ -215,7 +211,7 @@ class Database:
 
     @asynccontextmanager
     async def read_view(self) -> AsyncIterator[AsyncConnection]:
-        """One consistent view of the data."""
+        """Open one consistent view of the data."""
         self._check_open()
         with translate_errors(self.backend):
             async with self.engine.connect() as connection:
@@ -223,8 +219,8 @@ class Database:
                 yield connection
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """What `work` reads in one consistent view. For what is read often: on SQLite all of it
-        is one trip to a thread, where `reading` takes several for every statement."""
+        """Return what `work` reads in one consistent view. For what is read often: on SQLite all of
+        it is one trip to a thread, where `reading` takes several for every statement."""
         self._check_open()
         with translate_errors(self.backend):
             return await self.backend.transact(self.engine, work, writing=False)
@@ -261,9 +257,7 @@ class Database:
         return await asyncio.shield(task)
 
     async def _write(
-        self,
-        work: Callable[[AsyncConnection], Awaitable[T]],
-        committed: Callable[[T], None] | None,
+        self, work: Callable[[AsyncConnection], Awaitable[T]], committed: Callable[[T], None] | None
     ) -> T:
         async with self._turn:
             with translate_errors(self.backend):

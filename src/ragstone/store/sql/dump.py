@@ -113,7 +113,6 @@ class SqlDump:
     async def replace(
         self, schema: str, rows: Iterable[Rows], collections: Sequence[Collection]
     ) -> None:
-        """`ports.StateDump`."""
         if schema not in REVISIONS:
             raise ConfigError(
                 f"The backup was written by a newer Ragstone (schema {schema}, this one knows "
@@ -126,7 +125,6 @@ class SqlDump:
             await self._replace_rows(rows, collections)
 
     async def flaws(self) -> list[str]:
-        """`ports.StateDump`."""
         async with self._database.read_view() as connection:
             if connection.dialect.name != "sqlite":
                 return []
@@ -150,7 +148,7 @@ class SqlDump:
 
 
 def _indexes(connection: Connection) -> list[Collection]:
-    """The collections that there are, and those whose indexes are to be dropped already."""
+    """Return the collections that there are, and those whose indexes are to be dropped already."""
     now = connection.execute(select(collections)).mappings()
     return [*(to_collection(dict(row)) for row in now), *revising.list_unused(connection)]
 

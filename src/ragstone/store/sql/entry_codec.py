@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def dump_notes(notes: Notes) -> dict[str, Any]:
-    """The notes of a turn (all but its block) as JSON values."""
+    """Return the notes of a turn (all but its block) as JSON values."""
     return cast(dict[str, Any], _notes().dump_python(notes, mode="json", warnings=False))
 
 
 def load_notes(data: object, turn: object) -> Notes:
-    """The inverse; raises InvalidBlock, which names the `turn`."""
+    """Return the inverse; raises InvalidBlock, which names the `turn`."""
     try:
         return _notes().validate_python(data)
     except ValidationError as error:
@@ -38,7 +38,7 @@ def load_notes(data: object, turn: object) -> Notes:
 
 
 def to_row(entry: StoredTurn) -> dict[str, Any]:
-    """The columns of `turns` besides the place."""
+    """Return the columns of `turns` besides the place."""
     block = dump_turn(entry.block)
     return {
         "chat_id": replace_unstorable(entry.block.chat_id),
@@ -53,7 +53,7 @@ def to_row(entry: StoredTurn) -> dict[str, Any]:
 
 
 def to_entry(row: Mapping[str, Any]) -> StoredTurn:
-    """The inverse; raises InvalidBlock for a row whose JSON is damaged."""
+    """Return the inverse; raises InvalidBlock for a row whose JSON is damaged."""
     turn = row["id"]
     try:
         parts = {
@@ -70,12 +70,12 @@ def to_entry(row: Mapping[str, Any]) -> StoredTurn:
 
 
 def origin_text(entry: StoredTurn) -> str:
-    """The origin of a turn as it is kept, empty where it is not known."""
+    """Return the origin of a turn as it is kept, empty where it is not known."""
     return entry.origin.text if entry.origin else ""
 
 
 def readable(data: object, turn: object) -> ConversationTurn:
-    """A stored block; raises InvalidBlock, which names the `turn`."""
+    """Return a stored block; raises InvalidBlock, which names the `turn`."""
     try:
         return load_turn(data)
     except InvalidBlock as error:
@@ -90,7 +90,7 @@ def unreadable(turn: object) -> InvalidBlock:
 
 
 def messages(stored: Sequence[tuple[object, object]]) -> list[Message]:
-    """The messages of turns, given as id and messages; damaged turns are left out."""
+    """Return the messages of turns, given as id and messages; damaged turns are left out."""
     said: list[Message] = []
     for turn, given in stored:
         try:
@@ -106,7 +106,7 @@ def messages(stored: Sequence[tuple[object, object]]) -> list[Message]:
 
 
 def text(value: Any) -> str:
-    """JSON in pure ASCII: texts may hold half characters."""
+    """Write JSON in pure ASCII: texts may hold half characters."""
     return json.dumps(value, separators=(",", ":"))
 
 

@@ -48,7 +48,7 @@ def count(connection: Connection, turn: Turn, now: float) -> None:
 
 
 def report(connection: Connection, tenant: str, days: int, now: float) -> Report:
-    """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
+    """Return the sums of a tenant for today (UTC) and the days before it, `days` in all."""
     since = _day(now) - timedelta(days=days - 1)
     asked = _sums(connection, statistics, "day", _ASKED, tenant, since)
     searched = _sums(connection, strategies, "strategy", _SEARCHED, tenant, since)
@@ -64,7 +64,7 @@ def report(connection: Connection, tenant: str, days: int, now: float) -> Report
 def use(
     connection: Connection, tenant: str, days: int, by: By, user: str | None, now: float
 ) -> list[Use]:
-    """The sums of a tenant, or one user of it, by day, user, account, room or model."""
+    """Return the sums of a tenant, or one user of it, by day, user, account, room or model."""
     since = _day(now) - timedelta(days=days - 1)
     found = _sums(connection, statistics, by, _ASKED, tenant, since, user)
     return [Use(str(name), *amounts) for name, *amounts in found]
@@ -79,7 +79,7 @@ def _sums(
     since: date,
     user: str | None = None,
 ) -> list[Any]:
-    """Rows of `by` and the sums of `names`, in the order of `by`."""
+    """Return rows of `by` and the sums of `names`, in the order of `by`."""
     # PostgreSQL adds up integers to decimals.
     sums = (cast(func.sum(table.c[name]), table.c[name].type) for name in names)
     rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
@@ -123,21 +123,15 @@ class SqlHistory:
         await self._database.keep(work)
 
     async def report(self, tenant: str, days: int) -> Report:
-        """`ports.History`."""
         now = state_time()
         return await self._database.read(lambda c: report(c, tenant, days, now))
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
-        """`ports.History`."""
         now = state_time()
         return await self._database.read(lambda c: use(c, tenant, days, by, user, now))
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:
-        """`ports.History`."""
-        theirs = [
-            statistics.c.tenant == principal.tenant,
-            statistics.c.user == principal.user,
-        ]
+        theirs = [statistics.c.tenant == principal.tenant, statistics.c.user == principal.user]
         if user_id is not None:
             theirs.append(statistics.c.user_id == user_id)
 
@@ -160,11 +154,9 @@ class SqlFeedback:
         self._database = database
 
     async def put(self, feedback: Feedback) -> None:
-        """`ports.FeedbackStore`."""
         await self._database.write(lambda connection: put(connection, table, asdict(feedback)))
 
     async def latest(self, tenant: str, limit: int) -> list[Feedback]:
-        """`ports.FeedbackStore`."""
         newest = (
             select(*(table.c[name] for name in _COLUMNS))
             .where(table.c.tenant == tenant)

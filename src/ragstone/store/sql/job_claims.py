@@ -84,7 +84,7 @@ async def _by_turns(
     places: int,
     waiting: Sequence[str],
 ) -> list[Job]:
-    """The next jobs of several tenants, one after the other."""
+    """Return the next jobs of several tenants, one after the other."""
     counted = await _count_running(connection, kind)
     running = {tenant: counted.get(tenant, 0) for tenant in waiting}
     claimed: list[Job] = []
@@ -128,8 +128,8 @@ async def _next(
 
 
 async def awaits(connection: AsyncConnection, job: Job, place: bool, begun_too: bool) -> bool:
-    """Whether others wait for the collection of a running job, or for its `place`, and would get
-    it. Without `begun_too`, those that were begun before do not count."""
+    """Tell whether others wait for the collection of a running job, or for its `place`, and would
+    get it. Without `begun_too`, those that were begun before do not count."""
     first = [*_WAITS, jobs.c.due_at <= state_time(), jobs.c.priority <= job.priority]
     if not begun_too:
         first.append(jobs.c.attempts == 0)
@@ -148,14 +148,14 @@ async def awaits(connection: AsyncConnection, job: Job, place: bool, begun_too: 
 
 
 async def _count_running(connection: AsyncConnection, kind: str) -> dict[str, int]:
-    """How many jobs of a kind each tenant has running."""
+    """Tell how many jobs of a kind each tenant has running."""
     going = select(jobs.c.tenant, func.count()).where(jobs.c.kind == kind, jobs.c.state == RUNNING)
     rows = await connection.execute(going.group_by(jobs.c.tenant))
     return {row[0]: row[1] for row in rows}
 
 
 def can_do(unable: Unable) -> ColumnElement[bool]:
-    """The condition that a process can do a job."""
+    """Return the condition that a process can do a job."""
     refused = [
         and_(jobs.c.kind == kind, jobs.c.part_of.in_(list(of))) for kind, of in unable.items() if of
     ]
@@ -174,12 +174,12 @@ def lock_queue_now(connection: Connection) -> None:
 
 
 def to_job(row: Mapping[Any, Any]) -> Job:
-    """A row of the table."""
+    """Return a row of the table."""
     return Job(**{field.name: row[field.name] for field in fields(Job)})
 
 
 def _pick_per_collection(found: Sequence[Job]) -> list[Job]:
-    """The jobs, with at most one job that changes each collection."""
+    """Return the jobs, with at most one job that changes each collection."""
     places: set[tuple[str, str]] = set()
     chosen = []
     for job in found:

@@ -73,7 +73,7 @@ class SqlJobs:
         async def work(connection: AsyncConnection) -> Job:
             await lock_queue(connection)
             known = await _first_job(connection, select(jobs).where(jobs.c.id == new.id))
-            if known and not _may_resubmit(known, now):
+            if known and not (known.state in (FAILED, CANCELLED) or _is_expired(known, now)):
                 return known
             if same and (twin := await _find_duplicate(connection, new)):
                 return twin
@@ -100,8 +100,8 @@ class SqlJobs:
         return await self._database.write(lambda c: claim(c, worker, free, unable))
 
     async def next_due(self, kinds: Collection[str], unable: Unable = NOTHING) -> float | None:
-        """When the first of the waiting jobs of these kinds may begin, None for not by itself: its
-        kind is paused, or another job is changing its collection."""
+        """Return when the first of the waiting jobs of these kinds may begin, None for not by
+        itself: its kind is paused, or another job is changing its collection."""
         waiting = select(func.min(jobs.c.due_at)).where(
             jobs.c.kind.in_(list(kinds)), can_do(unable), *READY
         )
@@ -116,7 +116,7 @@ class SqlJobs:
             return await awaits(connection, job, place, begun_too)
 
     async def has_unfinished_ingest(self, tenant: str, collection: str) -> bool:
-        """Whether an ingest into a collection has begun, and waits to be gone on with."""
+        """Tell whether an ingest into a collection has begun, and waits to be gone on with."""
         begun = select(jobs.c.id).where(
             jobs.c.state == QUEUED, jobs.c.kind == INGEST, jobs.c.attempts > 0,
             jobs.c.tenant == tenant, jobs.c.collection == collection,
@@ -221,7 +221,7 @@ class SqlJobs:
     async def list_all(
         self, tenant: str, kind: str | None, state: str | None, limit: int, user: str | None = None
     ) -> list[Job]:
-        """Jobs of a tenant (of one user), newest first."""
+        """Return jobs of a tenant (of one user), newest first."""
         now = state_time()
         found = select(jobs).where(jobs.c.tenant == tenant, jobs.c.part_of == "")
         found = found.where(jobs.c.expires_at.is_(None) | (jobs.c.expires_at > now))
@@ -232,12 +232,12 @@ class SqlJobs:
         )
 
     async def list_unfinished(self, kinds: Collection[str]) -> list[Job]:
-        """The jobs of these kinds that have not ended, oldest first."""
+        """Return the jobs of these kinds that have not ended, oldest first."""
         found = select(jobs).where(jobs.c.state.not_in(ENDED), jobs.c.kind.in_(list(kinds)))
         return await self._select_jobs(found.order_by(jobs.c.created_at, jobs.c.id))
 
     async def counts(self) -> dict[tuple[str, str], int]:
-        """How many jobs there are of each kind and state."""
+        """Tell how many jobs there are of each kind and state."""
         whole = select(jobs.c.kind, jobs.c.state, func.count()).where(jobs.c.part_of == "")
         grouped = whole.group_by(jobs.c.kind, jobs.c.state)
         async with self._database.read_view() as connection:
@@ -256,7 +256,7 @@ class SqlJobs:
         await self._delete([(over & (jobs.c.part_of == "")) | ~OF_RUNNING])
 
     async def list_paused_kinds(self) -> set[str]:
-        """The kinds of which no job is begun."""
+        """Return the kinds of which no job is begun."""
         async with self._database.read_view() as connection:
             paused = select(job_kinds.c.kind).where(job_kinds.c.paused)
             return set((await connection.scalars(paused)).all())
@@ -297,13 +297,8 @@ def _claim_by_conditions(worker: str) -> tuple[ColumnElement[bool], ColumnElemen
 
 
 def _claim_conditions(job: Job) -> list[ColumnElement[bool]]:
-    """The conditions that a claimed job still has its worker and its attempt."""
+    """Return the conditions that a claimed job still has its worker and its attempt."""
     return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_claim_by_conditions(job.worker)]
-
-
-def _may_resubmit(job: Job, now: float) -> bool:
-    """Whether the same job may be submitted again."""
-    return job.state in (FAILED, CANCELLED) or _is_expired(job, now)
 
 
 def _is_expired(job: Job, now: float) -> bool:
@@ -316,7 +311,7 @@ async def _first_job(connection: AsyncConnection, statement: Select[Any]) -> Job
 
 
 async def _find_duplicate(connection: AsyncConnection, new: NewJob) -> Job | None:
-    """The unfinished job with the same owner, kind and request."""
+    """Return the unfinished job with the same owner, kind and request."""
     like = select(jobs).where(
         jobs.c.kind == new.kind,
         jobs.c.state.not_in(ENDED),

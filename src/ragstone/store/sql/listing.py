@@ -39,7 +39,7 @@ this, which an index of paths finds without reading others."""
 def select_documents(
     tenant: str, collection: str | None, status: DocumentStatus | None, after: str, skipped: bool
 ) -> Select[Any]:
-    """Documents by path, those after the path `after`, with or without `skipped` ones."""
+    """Return documents by path, those after the path `after`, with or without `skipped` ones."""
     some = select(documents).where(documents.c.tenant == tenant)
     if collection is not None:
         some = some.where(documents.c.collection == collection)
@@ -53,7 +53,7 @@ def select_documents(
 
 
 def select_unread(tenant: str, collection: str, endings: Several[str]) -> Select[Any]:
-    """The files that could not be read, by path, whose names end so."""
+    """Return the files that could not be read, by path, whose names end so."""
     ends = [documents.c.path.iendswith(ending, autoescape=True) for ending in endings]
     return (
         select(documents)
@@ -65,13 +65,13 @@ def select_unread(tenant: str, collection: str, endings: Several[str]) -> Select
 
 
 def select_ids(tenant: str, collection: str) -> Select[Any]:
-    """The ids of documents by path."""
+    """Return the ids of documents by path."""
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
     return select(documents.c.id).where(mine).order_by(documents.c.path)
 
 
 def readable_condition(connection: Connection, names: Several[str]) -> ColumnElement[bool]:
-    """The condition that a document is allowed to one of these."""
+    """Return the condition that a document is allowed to one of these."""
     if connection.dialect.name == "postgresql":
         # As JSON, which also spells what PostgreSQL's text cannot hold.
         listed = func.json_array_elements(documents.c.allowed).table_valued("value")
@@ -88,8 +88,8 @@ def select_copies(
     hashes: Sequence[str],
     readers: Several[str] | None,
 ) -> Select[Any]:
-    """The documents that answer with one of these contents and that these may read, the first by
-    path of each content."""
+    """Return the documents that answer with one of these contents and that these may read, the
+    first by path of each content."""
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
     wanted = select(
         documents.c.id,
@@ -109,7 +109,7 @@ def select_copies(
 
 
 def folder_condition(folder: str) -> ColumnElement[bool]:
-    """The condition that a document lies in a folder or deeper."""
+    """Return the condition that a document lies in a folder or deeper."""
     path = "/" + folder.strip("/")
     return (documents.c.path > f"{path}/") & (documents.c.path < f"{path}{AFTER_SLASH}")
 
@@ -117,8 +117,8 @@ def folder_condition(folder: str) -> ColumnElement[bool]:
 def select_folders(
     connection: Connection, tenant: str, collection: str, folder: str
 ) -> Select[tuple[str, int]]:
-    """The names of the folders directly in a folder, empty for the collection itself, each with
-    how many documents it or a deeper one holds."""
+    """Return the names of the folders directly in a folder, empty for the collection itself, each
+    with how many documents it or a deeper one holds."""
     # An empty folder is the collection itself: its names follow the first slash.
     inside = "/".join(("", *filter(None, [folder.strip("/")]), ""))
     place = func.strpos if connection.dialect.name == "postgresql" else func.instr
@@ -132,30 +132,30 @@ def select_folders(
 
 
 def metadata_condition(metadata: Mapping[str, Scalar]) -> ColumnElement[bool]:
-    """The condition that the keys and values of this metadata stand somewhere in a document's.
-    Which values are equal no database's JSON says as `filters.token` does: that is for the
-    caller."""
+    """Return the condition that the keys and values of this metadata stand somewhere in a
+    document's. Which values are equal no database's JSON says as `filters.token` does: that is for
+    the caller."""
     said = cast(documents.c.metadata, String)
     texts = [*map(json.dumps, metadata), *map(_json_text, metadata.values())]
     return and_(*(said.contains(text, autoescape=True) for text in texts))
 
 
 def _json_text(value: Scalar) -> str:
-    """What stands in the JSON of every number that equals this one, or of this text."""
+    """Return what stands in the JSON of every number that equals this one, or of this text."""
     if isinstance(value, bool | str) or not float(value).is_integer():
         return json.dumps(value)
     return "" if abs(value) >= EXPONENT else str(int(value))
 
 
 def place_condition(places: Sequence[str]) -> ColumnElement[bool]:
-    """The condition that a document has one of these ids or paths."""
+    """Return the condition that a document has one of these ids or paths."""
     paths = ["/" + place.strip("/") for place in places]
     return documents.c.id.in_(places) | documents.c.path.in_(paths)
 
 
 def below_condition(place: str) -> ColumnElement[bool]:
-    """The condition that this is a document's id, its path, or a folder above it. No folder is
-    above all: nothing names everything by leaving something out."""
+    """Return the condition that this is a document's id, its path, or a folder above it. No folder
+    is above all: nothing names everything by leaving something out."""
     path = "/" + place.strip("/")
     return (documents.c.id == place) | (documents.c.path == path) | folder_condition(place)
 
@@ -173,7 +173,7 @@ Place = tuple[str, str]
 def read_sources(
     connection: Connection, *, place: Place, at: Sequence[str] | None, below: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """The paths of documents by their sources, of those at these places or below those."""
+    """Return the paths of documents by their sources, of those at these places or below those."""
     wanted = select(documents.c.source, documents.c.path).where(_place_condition(place))
     by_source: dict[str, tuple[str, ...]] = {}
 
@@ -197,7 +197,7 @@ def read_sources(
 
 
 def _below(connection: Connection, folder: str) -> ColumnElement[bool]:
-    """The condition that a source lies in a folder or deeper."""
+    """Return the condition that a source lies in a folder or deeper."""
     source = documents.c.source
     if connection.dialect.name == "sqlite":  # Which compares bytes, and matches regardless of case.
         return (source > f"{folder}/") & (source < f"{folder}{AFTER_SLASH}")
@@ -205,7 +205,7 @@ def _below(connection: Connection, folder: str) -> ColumnElement[bool]:
 
 
 def find_including(connection: Connection, *, place: Place, files: Sequence[str]) -> list[str]:
-    """The sources of documents that include any of these files."""
+    """Return the sources of documents that include any of these files."""
     included = cast(table.c.included, String)
     wanted = (
         select(documents.c.source, table.c.included)
@@ -226,7 +226,7 @@ def _place_condition(place: Place) -> ColumnElement[bool]:
 
 
 def read_looks(connection: Connection, *, document_ids: Sequence[str]) -> dict[str, Look]:
-    """The looks of those documents that have one."""
+    """Return the looks of those documents that have one."""
     found = {}
     for ids in batches(document_ids):
         rows = connection.execute(select(table).where(table.c.document_id.in_(ids)))

@@ -43,7 +43,7 @@ async def move(source: Database, target: Database) -> Mapping[str, int]:
 async def every_row(
     connection: AsyncConnection, only: Mapping[Table, ColumnElement[bool]] = {}
 ) -> AsyncGenerator[Some, None]:
-    """All rows of all tables, those that others refer to first; of those in `only` some."""
+    """Yield all rows of all tables, those that others refer to first; of those in `only` some."""
     for table in metadata.sorted_tables:
         wanted = select(table).where(*([only[table]] if table in only else []))
         result = await connection.stream(wanted.execution_options(yield_per=BATCH))
@@ -52,7 +52,7 @@ async def every_row(
 
 
 async def continue_numbering(connection: AsyncConnection) -> None:
-    """PostgreSQL's own numbers begin behind the ones that were copied."""
+    """Let PostgreSQL's own numbers begin behind the ones that were copied."""
     for table in metadata.sorted_tables if connection.dialect.name == "postgresql" else ():
         column = table.autoincrement_column
         if column is None or not isinstance(column.type, Integer):

@@ -4,9 +4,8 @@ They are claimed like jobs. Whose part is taken away, because its process seemed
 has ended, may still be writing: what it has begun is `lost`, and it can begin nothing more.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -28,12 +27,10 @@ class SqlParts:
         self._database = database
 
     async def others(self) -> int:
-        """`ports.Parts`."""
         count = select(func.count()).select_from(job_workers)
         return max(0, await self._database.read(lambda c: int(c.execute(count).scalar_one())) - 1)
 
     async def offer(self, job: str, parts: Sequence[NewPart]) -> None:
-        """`ports.Parts`."""
         running = select(jobs).where(jobs.c.id == job, jobs.c.state == RUNNING)
 
         def work(connection: Connection) -> None:
@@ -47,7 +44,6 @@ class SqlParts:
         await self._database.keep(work)
 
     async def list_parts(self, job: str) -> Sequence[Job]:
-        """`ports.Parts`."""
         told = [column for column in jobs.c if column.name != "request"]
         mine = select(*told).where(jobs.c.part_of == job).order_by(jobs.c.created_at, jobs.c.id)
         return await self._database.read(
@@ -55,7 +51,6 @@ class SqlParts:
         )
 
     async def withdraw(self, ids: Sequence[str]) -> Collection[str]:
-        """`ports.Parts`."""
         gone = delete(jobs).where(jobs.c.id.in_(ids), jobs.c.part_of != "")
         gone = gone.where(jobs.c.state != RUNNING)
         return await self._database.keep(
@@ -63,7 +58,6 @@ class SqlParts:
         )
 
     async def drop(self, job: str) -> None:
-        """`ports.Parts`."""
         await self._database.keep(lambda c: drop(c, [job]))
 
 
@@ -77,7 +71,11 @@ def drop(connection: Connection, ids: Sequence[str]) -> None:
 def lose(connection: Connection, which: ColumnElement[bool]) -> None:
     """Take what is being written for these parts from its writers."""
     read = select(jobs.c.request).where(jobs.c.kind == READ_PART, jobs.c.state == RUNNING, which)
-    ids = [id for (request,) in connection.execute(read) for id in _documents(request)]
+    ids = [
+        str(file["document"]["id"])
+        for (request,) in connection.execute(read)
+        for file in request["files"]
+    ]
     revising.lose(connection, document_ids=ids)
 
 
@@ -112,11 +110,6 @@ def _part(whole: Job, part: NewPart, now: float) -> Job:
     )
 
 
-def _documents(request: Mapping[str, Any]) -> list[str]:
-    """The ids of the documents of a part."""
-    return [str(file["document"]["id"]) for file in request["files"]]
-
-
 class SqlWorkers:
     """The workers that run jobs, and their heartbeats. Methods raise StateUnavailable."""
 
@@ -142,7 +135,7 @@ class SqlWorkers:
         return await self._database.write(work)
 
     async def beats(self) -> dict[str, int]:
-        """How often each has said that it lives."""
+        """Tell how often each has said that it lives."""
         async with self._database.read_view() as connection:
             rows = await connection.execute(select(job_workers.c.id, job_workers.c.beat))
             return {row.id: row.beat for row in rows.all()}

@@ -26,29 +26,24 @@ class SqlPeople:
         self._database = database
 
     async def add(self, stored: StoredPerson) -> bool:
-        """`ports.PeopleStore`."""
         return await self._database.write(lambda c: add(c, people, _to_row(stored)))
 
     async def find(self, tenant: str, name: str) -> StoredPerson | None:
-        """`ports.PeopleStore`."""
         wanted = select(people).where(*_is_of(people, tenant, name))
         row = await self._database.read(lambda c: c.execute(wanted).mappings().first())
         return _to_person(row) if row else None
 
     async def list_all(self, tenant: str) -> Sequence[StoredPerson]:
-        """`ports.PeopleStore`."""
         wanted = select(people).where(people.c.tenant == tenant).order_by(people.c.user)
         return await self._database.read(
             lambda c: [_to_person(row) for row in c.execute(wanted).mappings()]
         )
 
     async def any(self) -> bool:
-        """`ports.PeopleStore`."""
         wanted = select(people.c.user).limit(1)
         return await self._database.read(lambda c: c.execute(wanted).first()) is not None
 
     async def is_used(self, tenant: str, name: str) -> bool:
-        """`ports.PeopleStore`."""
         theirs = [
             select(table.c.user).where(*_is_of(table, tenant, name)).limit(1)
             for table in metadata.sorted_tables
@@ -65,7 +60,6 @@ class SqlPeople:
         takes: str = "",
         ends: Sequence[TokenKind] = (),
     ) -> StoredPerson | None:
-        """`ports.PeopleStore`."""
         mine = _is_of(people, tenant, name)
         theirs = _is_of(person_tokens, tenant, name)
 
@@ -87,7 +81,6 @@ class SqlPeople:
         return await self._database.write(work)
 
     async def remove(self, tenant: str, name: str) -> bool:
-        """`ports.PeopleStore`."""
 
         async def work(connection: AsyncConnection) -> bool:
             # Tokens go with it, by their foreign key.
@@ -97,7 +90,6 @@ class SqlPeople:
         return await self._database.write(work)
 
     async def add_token(self, token: PersonToken, password: str) -> bool:
-        """`ports.PeopleStore`."""
         over = delete(person_tokens).where(person_tokens.c.ends_at <= token.begun_at)
         owner = _is_of(people, token.tenant, token.user)
         same = select(people.c.user).where(*owner, people.c.password == password)
@@ -114,7 +106,6 @@ class SqlPeople:
     async def find_token(
         self, digest: str, kind: TokenKind, now: float
     ) -> tuple[PersonToken, StoredPerson] | None:
-        """`ports.PeopleStore`."""
         token = person_tokens.c
         wanted = select(person_tokens).where(token.digest == digest, token.kind == kind)
 
@@ -128,7 +119,6 @@ class SqlPeople:
         return await self._database.read(read)
 
     async def tokens(self, tenant: str, name: str, now: float) -> Sequence[PersonToken]:
-        """`ports.PeopleStore`."""
         theirs = *_is_of(person_tokens, tenant, name), person_tokens.c.ends_at > now
         wanted = select(person_tokens).where(*theirs).order_by(person_tokens.c.begun_at.desc())
         return await self._database.read(
@@ -136,14 +126,12 @@ class SqlPeople:
         )
 
     async def touch(self, digest: str, at: float) -> None:
-        """`ports.PeopleStore`."""
         used = update(person_tokens).where(person_tokens.c.digest == digest).values(used_at=at)
         await self._database.write(lambda connection: connection.execute(used))
 
     async def end_tokens(
         self, tenant: str, name: str, kinds: Sequence[TokenKind], digest: str = ""
     ) -> int:
-        """`ports.PeopleStore`."""
         theirs = *_is_of(person_tokens, tenant, name), person_tokens.c.kind.in_(kinds)
         begins_so = person_tokens.c.digest.startswith(digest, autoescape=True)
 
@@ -156,7 +144,6 @@ class SqlPeople:
     async def begin_try(
         self, counters: Mapping[str, int], pause: Callable[[int], float], now: float
     ) -> float:
-        """`ports.PeopleStore`."""
         counts = sign_in_tries.c
         known = select(sign_in_tries).where(counts.name.in_(counters))
         over = delete(sign_in_tries).where(counts.at < now - FORGOTTEN_SECONDS)
@@ -179,7 +166,6 @@ class SqlPeople:
         return await self._database.write(work)
 
     async def forgive(self, forgets: str, counter: str) -> None:
-        """`ports.PeopleStore`."""
         counts = sign_in_tries.c
         gone = delete(sign_in_tries).where(counts.name == forgets)
         less = (

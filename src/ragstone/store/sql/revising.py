@@ -30,13 +30,7 @@ from ragstone.store.sql.rows import (
     put_statement,
     to_collection,
 )
-from ragstone.store.sql.tables import (
-    collections,
-    documents,
-    revisions,
-    unused_indexes,
-    versions,
-)
+from ragstone.store.sql.tables import collections, documents, revisions, unused_indexes, versions
 from ragstone.store.sql.visibility import Change, Revision
 
 State = Literal["writing", "live", "retired", "abandoned", "lost", "withheld"]
@@ -60,7 +54,7 @@ Read = tuple[list[Revision], list[Collection]]
 
 
 def read(connection: Connection) -> Read:
-    """What there is; whoever was writing has stopped."""
+    """Return what there is; whoever was writing has stopped."""
     hidden = recover(connection)
     rows = connection.execute(select(collections)).mappings()
     return hidden, [to_collection(dict(row)) for row in rows]
@@ -113,7 +107,7 @@ def _begin_fresh(connection: Connection, fresh: Sequence[Document]) -> dict[str,
 
 
 def _ids_among(connection: Connection, column: ColumnElement[str], ids: Sequence[str]) -> set[str]:
-    """Those of these ids that the column holds."""
+    """Return those of these ids that the column holds."""
     found: set[str] = set()
     for some in batches(ids):
         found |= set(connection.execute(select(column).where(column.in_(some))).scalars())
@@ -121,7 +115,7 @@ def _ids_among(connection: Connection, column: ColumnElement[str], ids: Sequence
 
 
 def begin(connection: Connection, *, document: Document) -> Begun:
-    """The version that is being written, else a new one; the document's row says so."""
+    """Return the version that is being written, else a new one; the document's row says so."""
     mine = revisions.c.document_id == document.id
     _move(connection, mine & (revisions.c.state == "abandoned"), "retired")
     open_ = select(revisions.c.version).where(mine, revisions.c.state == "writing")
@@ -273,7 +267,7 @@ def mark_stopped(connection: Connection, *, names: Sequence[str]) -> None:
 def list_retired(
     connection: Connection, *, document_ids: Sequence[str] | None = None
 ) -> list[tuple[Collection, str]]:
-    """What is to be purged, of these documents or of all, with its collection.
+    """Return what is to be purged, of these documents or of all, with its collection.
 
     Abandoned and lost revisions too: what their writer has written so far goes at once, the rest
     when it has stopped.
@@ -299,7 +293,7 @@ def list_retired(
 
 
 def keep_known(connection: Connection, *, names: Sequence[str]) -> set[str]:
-    """Those of these revisions that there are, in whatever state."""
+    """Return those of these revisions that there are, in whatever state."""
     return _ids_among(connection, revisions.c.name, names)
 
 
@@ -317,7 +311,7 @@ def forget_purged(connection: Connection, *, names: Sequence[str]) -> Change:
 
 
 def list_unused(connection: Connection) -> list[Collection]:
-    """The collections that were, whose indexes are to be dropped."""
+    """Return the collections that were, whose indexes are to be dropped."""
     rows = connection.execute(select(unused_indexes).order_by(*unused_indexes.primary_key))
     return [to_collection(dict(row)) for row in rows.mappings()]
 

@@ -20,7 +20,7 @@ from ragstone.store.sql.visibility import Change, Key, Revision
 
 
 def read_rules(connection: Connection, key: Key) -> list[FolderReaders]:
-    """The rules of a collection by folder, without those that are on their way out."""
+    """Return the rules of a collection by folder, without those that are on their way out."""
     rows = connection.execute(
         select(folder_readers.c.folder, folder_readers.c.readers, folder_readers.c.file)
         .where(*_collection_conditions(key))
@@ -59,7 +59,7 @@ def put_rules(connection: Connection, key: Key, rules: Iterable[FolderReaders]) 
 
 
 def list_unapplied(connection: Connection) -> list[tuple[Key, FolderReaders]]:
-    """The rules that are not applied to all documents yet, with the collections."""
+    """Return the rules that are not applied to all documents yet, with the collections."""
     rows = connection.execute(
         select(folder_readers).where(folder_readers.c.applied.is_(False))
     ).mappings()
@@ -73,7 +73,8 @@ def list_unapplied(connection: Connection) -> list[tuple[Key, FolderReaders]]:
 
 
 def mark_applied(connection: Connection, key: Key, rules: Sequence[FolderReaders]) -> None:
-    """These have been applied, unless they are others by now; those without readers go."""
+    """Note that these have been applied, unless they are others by now; those without readers
+    go."""
     for rule in rules:
         table = folder_readers.c
         mine = (
@@ -132,8 +133,8 @@ def set_readers(
 
 
 def resolve_all(connection: Connection, several: Sequence[Document]) -> list[Document]:
-    """The documents with the readers that they have as of this transaction, whatever was known when
-    their ingest began."""
+    """Return the documents with the readers that they have as of this transaction, whatever was
+    known when their ingest began."""
     known: dict[str, Document] = {}
     for ids in batches(sorted(item.id for item in several)):
         known |= _lock_documents(connection, ids)
@@ -160,8 +161,8 @@ def withhold(connection: Connection, names: Sequence[str]) -> None:
 def list_withheld(
     connection: Connection, key: Key | None, limit: int
 ) -> list[tuple[Key, str, tuple[str, ...]]]:
-    """Revisions that are withheld, of a collection or of all, each with its collection and the
-    readers that its chunks are to have."""
+    """Return revisions that are withheld, of a collection or of all, each with its collection and
+    the readers that its chunks are to have."""
     wanted = (
         select(revisions.c.tenant, revisions.c.collection, revisions.c.name, documents.c.allowed)
         .join(documents, revisions.c.document_id == documents.c.id)
@@ -203,7 +204,7 @@ def _resolve(document: Document, rules: Sequence[FolderReaders]) -> Document:
 
 
 def _lock_documents(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
-    """Documents that nobody else changes before this transaction ends."""
+    """Return documents that nobody else changes before this transaction ends."""
     wanted = select(documents).where(documents.c.id.in_(ids)).order_by(documents.c.id)
     rows = connection.execute(wanted.with_for_update()).mappings()
     return {row["id"]: to_document(dict(row)) for row in rows}

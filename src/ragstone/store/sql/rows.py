@@ -94,7 +94,7 @@ async def increment(connection: AsyncConnection, name: str) -> None:
 
 
 def read_count(connection: Connection, name: str) -> int:
-    """How often `increment` was called."""
+    """Tell how often `increment` was called."""
     value = select(counters.c.value).where(counters.c.name == name)
     return connection.execute(value).scalar() or 0
 
@@ -106,7 +106,7 @@ def batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def document_row(document: Document) -> dict[str, Any]:
-    """A document as a row of its table."""
+    """Return a document as a row of its table."""
     row = {field.name: getattr(document, field.name) for field in fields(document)}
     row["allowed"] = list(document.allowed)
     row["own_readers"] = list(document.own_readers or ())
@@ -116,11 +116,11 @@ def document_row(document: Document) -> dict[str, Any]:
 
 
 def to_document(row: Mapping[str, Any]) -> Document:
-    """The inverse of `document_row`."""
+    """Return the inverse of `document_row`."""
     lists = {name: tuple(row[name]) for name in ("allowed", "own_readers", "left_out")}
     return Document(**{**row, **lists})
 
 
 def to_collection(row: Mapping[str, Any]) -> Collection:
-    """The columns of `collections` as an object, also from a row that has others."""
+    """Return the columns of `collections` as an object, also from a row that has others."""
     return Collection(**{field.name: row[field.name] for field in fields(Collection)})

@@ -21,7 +21,6 @@ class SqlRunningAnswers:
         self._database = database
 
     async def enter(self, questions: Mapping[str, str]) -> set[str]:
-        """`ports.RunningAnswers`."""
         now = state_time()
         begun = {"looks": 0, "beat": 0, "stopped": False, "at": now}
         rows = [{"name": name, "question": said, **begun} for name, said in questions.items()]
@@ -35,7 +34,6 @@ class SqlRunningAnswers:
         return await self._database.keep(work)
 
     async def interest(self, names: Collection[str]) -> dict[str, Interest]:
-        """`ports.RunningAnswers`."""
         table = running_answers.c
         wanted = select(table.name, table.looks, table.stopped).where(table.name.in_(names))
 
@@ -46,7 +44,6 @@ class SqlRunningAnswers:
         return await self._database.read(work)
 
     async def tell(self, parts: Mapping[str, tuple[int, int, str]], alive: Collection[str]) -> None:
-        """`ports.RunningAnswers`."""
         rows = [
             {"name": name, "first": first, "until": until, "told": told}
             for name, (first, until, told) in parts.items()
@@ -62,7 +59,6 @@ class SqlRunningAnswers:
         await self._database.keep(work)
 
     async def hear(self, name: str, after: int) -> Heard | None:
-        """`ports.RunningAnswers`."""
         table = running_answers.c
         looked = update(running_answers).where(table.name == name).values(looks=table.looks + 1)
         told = (
@@ -80,12 +76,10 @@ class SqlRunningAnswers:
         return await self._database.keep(work)
 
     async def stop(self, name: str) -> bool:
-        """`ports.RunningAnswers`."""
         stopped = update(running_answers).where(running_answers.c.name == name).values(stopped=True)
         return bool(await self._database.keep(lambda c: c.execute(stopped).rowcount))
 
     async def leave(self, names: Collection[str]) -> None:
-        """`ports.RunningAnswers`."""
         gone = delete(running_answers).where(running_answers.c.name.in_(names))
 
         def work(connection: Connection) -> None:

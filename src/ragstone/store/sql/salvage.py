@@ -24,14 +24,14 @@ TOGETHER = ("-wal", "-shm", "-journal")
 
 
 def with_its_own(path: Path) -> list[Path]:
-    """A SQLite file and those that belong to it, as far as they exist."""
+    """Return a SQLite file and those that belong to it, as far as they exist."""
     every = (path, *(path.with_name(path.name + ending) for ending in TOGETHER))
     return [file for file in every if file.exists()]
 
 
 def flaws(path: Path) -> list[str]:
-    """What is wrong with a SQLite file, a phrase each; nothing with one that is not there. Raises
-    what the disk refuses, which is nothing that is wrong with the file."""
+    """Return what is wrong with a SQLite file, a phrase each; nothing with one that is not there.
+    Raises what the disk refuses, which is nothing that is wrong with the file."""
     if not path.exists():
         return []
     if path.stat().st_size == 0:
@@ -48,7 +48,7 @@ def flaws(path: Path) -> list[str]:
 
 
 def read_schema(path: Path) -> str | None:
-    """The schema of a state's file, None if it has none or cannot say."""
+    """Return the schema of a state's file, None if it has none or cannot say."""
     try:
         with closing(_open_file(path)) as connection:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -151,7 +151,7 @@ def _names_there(source: sqlite3.Connection, table: str, columns: list[str]) -> 
 
 
 def _readable(source: sqlite3.Connection, table: str, names: str) -> Iterator[tuple[object, ...]]:
-    """The rows before the first damaged page, and those after the last one."""
+    """Yield the rows before the first damaged page, and those after the last one."""
     for order in ("ASC", "DESC"):
         try:
             yield from source.execute(

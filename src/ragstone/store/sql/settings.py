@@ -18,7 +18,7 @@ SETTINGS, PROMPTS = "settings", "prompts"
 
 
 async def read_marks(database: Database) -> Mapping[str, int]:
-    """The mark of each thing that ever changed."""
+    """Return the mark of each thing that ever changed."""
     wanted = select(table.c.name, table.c.mark)
     rows = await database.read(lambda connection: connection.execute(wanted).all())
     return {str(name): int(mark) for name, mark in rows}

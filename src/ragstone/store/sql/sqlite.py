@@ -69,7 +69,7 @@ class Sqlite:
         return self._thread_engine().execution_options(**_WRITING)
 
     def _thread_engine(self) -> Engine:
-        """An engine for threads."""
+        """Return an engine for threads."""
         made = create_engine(
             URL.create("sqlite", **self._where),
             connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
@@ -91,7 +91,7 @@ class Sqlite:
         """Every transaction of SQLite reads one state of the data."""
 
     async def take_time(self, connection: AsyncConnection) -> None:
-        """Reading is not limited."""
+        """Do nothing: reading is not limited."""
 
     async def need_room(self) -> None:
         await asyncio.to_thread(need_floor, self.path.parent)
@@ -104,8 +104,8 @@ class Sqlite:
     async def transact(
         self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool
     ) -> T:
-        """All in one trip to a thread: a statement of aiosqlite is four, each of which waits for
-        the processor, and an answer keeps a dozen statements."""
+        """Return all in one trip to a thread: a statement of aiosqlite is four, each of which waits
+        for the processor, and an answer keeps a dozen statements."""
         direct = self._writer if writing else self._reader
 
         def ran() -> T:

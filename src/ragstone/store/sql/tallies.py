@@ -91,7 +91,7 @@ class Tallies:
     async def _at_edition(
         self, place: Key, what: tuple[str, ...], make: Callable[[Connection], T]
     ) -> T:
-        """What `make` gives, or what it gave when the collection was the same."""
+        """Return what `make` gives, or what it gave when the collection was the same."""
         edition = await self._edition(*place)
         name, stamp = (*place, *what), edition.stamp if edition else ""
         known = self._kept.get(name)

@@ -32,7 +32,6 @@ class SqlTraces:
         self._swept = 0.0
 
     async def keep(self, trace: QuestionTrace, days: int) -> None:
-        """`ports.Traces`."""
         row = {name: getattr(trace, name) for name in _COLUMNS}
         row["stages"] = [
             {name: getattr(stage, name) for name in _OF_A_STAGE} for stage in trace.stages
@@ -50,7 +49,6 @@ class SqlTraces:
             self._swept = now
 
     async def get(self, tenant: str, id: str) -> QuestionTrace | None:
-        """`ports.Traces`."""
         one = select(traces).where(traces.c.tenant == tenant, traces.c.id == id)
         async with self._database.read_view() as connection:
             row = (await connection.execute(one)).mappings().first()
@@ -64,7 +62,6 @@ class SqlTraces:
         user: str | None = None,
         origins: Sequence[str] | None = None,
     ) -> list[QuestionTrace]:
-        """`ports.Traces`."""
         wanted = select(traces).where(traces.c.tenant == tenant)
         if before is not None:
             wanted = wanted.where(traces.c.at < before)
@@ -78,7 +75,6 @@ class SqlTraces:
         )
 
     async def origins(self, tenant: str) -> list[str]:
-        """`ports.Traces`."""
         known = select(traces.c.origin).where(traces.c.tenant == tenant).distinct()
         async with self._database.read_view() as connection:
             return list((await connection.execute(known)).scalars())
@@ -86,7 +82,6 @@ class SqlTraces:
     async def stages(
         self, tenant: str, since: float, origins: Sequence[str] | None = None
     ) -> Sequence[StageUse]:
-        """`ports.Traces`."""
         wanted = select(traces.c.stages).where(traces.c.tenant == tenant, traces.c.at >= since)
         if origins is not None:
             wanted = wanted.where(traces.c.origin.in_(origins))

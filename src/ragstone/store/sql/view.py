@@ -71,7 +71,7 @@ class View(Protocol):
     def apply_publication(self, done: Any) -> None: ...
 
     def apply_change(self, change: Change) -> None:
-        """Revisions were hidden or shown, by a committed transaction of this process."""
+        """Hide or show revisions as a committed transaction of this process did."""
         ...
 
     def insert_edition(self, connection: Connection, collection: Collection) -> None:
@@ -184,7 +184,7 @@ class MemoryView:
         return self._keeping > 0
 
     async def at_index(self, place: str) -> None:
-        """Nobody else asks."""
+        """Do nothing: nobody else asks."""
 
     async def other_index(self) -> bool:
         return False
@@ -206,7 +206,7 @@ class MemoryView:
         }
 
     def apply_publication(self, done: tuple[Change, Mapping[Key, Shown]]) -> None:
-        """Visibility and edition in the same instant."""
+        """Change visibility and edition in the same instant."""
         self._visibility.apply(done[0])
         for key, shown in done[1].items():
             if known := self._shown.get(key):

@@ -23,7 +23,7 @@ FIRST_BITS = 48
 
 
 def read_readers(connection: Connection, key: Key) -> set[str]:
-    """Names that documents of a collection which answer are allowed to."""
+    """Return names that documents of a collection which answer are allowed to."""
     tenant, collection = key
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
     lists = select(ALLOWED).where(mine, documents.c.version > 0).distinct()
@@ -31,7 +31,7 @@ def read_readers(connection: Connection, key: Key) -> set[str]:
 
 
 def read_number(connection: Connection, key: Key) -> int:
-    """The number of a collection; its first one, if it has none yet."""
+    """Return the number of a collection; its first one, if it has none yet."""
     place = (editions.c.tenant == key[0]) & (editions.c.collection == key[1])
     known = connection.execute(select(editions.c.number).where(place)).scalar()
     if known is not None:
@@ -51,7 +51,7 @@ def next_number(connection: Connection, key: Key) -> int:
 
 
 def visible_readers(connection: Connection, document_ids: Sequence[str]) -> Mapping[Key, set[str]]:
-    """The collections of those documents that answer, and who may read them."""
+    """Return the collections of those documents that answer, and who may read them."""
     found: dict[Key, set[str]] = {}
     for ids in batches(document_ids):
         rows = connection.execute(

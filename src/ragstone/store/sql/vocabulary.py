@@ -24,7 +24,7 @@ class SqlVocabulary:
     async def find_words(self, collection: Collection, words: Words[str]) -> frozenset[str]:
         async with self._database.read_view() as connection:
             rows = select(vocabulary.c.word).where(
-                *_collection_conditions(vocabulary, collection),
+                *collection_conditions(vocabulary, collection),
                 vocabulary.c.word.in_(select_texts(connection, sorted(words))),
             )
             return frozenset((await connection.execute(rows)).scalars())
@@ -50,14 +50,14 @@ class SqlVocabulary:
         await self._database.write(work)
 
     async def unread(self, collection: Collection) -> list[str]:
-        live = select(revisions.c.name).where(*_collection_conditions(revisions, collection))
+        live = select(revisions.c.name).where(*collection_conditions(revisions, collection))
         live = live.where(revisions.c.state == "live")
         read = select(vocabulary_read.c.revision).where(
-            *_collection_conditions(vocabulary_read, collection)
+            *collection_conditions(vocabulary_read, collection)
         )
         missing = live.where(revisions.c.name.not_in(read))
         gone = select(func.count()).select_from(vocabulary_read)
-        gone = gone.where(*_collection_conditions(vocabulary_read, collection))
+        gone = gone.where(*collection_conditions(vocabulary_read, collection))
         every = gone
         gone = gone.where(vocabulary_read.c.revision.not_in(live))
         async with self._database.read_view() as connection:
@@ -72,21 +72,21 @@ class SqlVocabulary:
         async def work(connection: AsyncConnection) -> None:
             for table in (vocabulary, vocabulary_read):
                 await connection.execute(
-                    delete(table).where(*_collection_conditions(table, collection))
+                    delete(table).where(*collection_conditions(table, collection))
                 )
 
         await self._database.write(work)
 
 
 async def _collection_exists(connection: AsyncConnection, collection: Collection) -> bool:
-    """Whether the collection was not dropped meanwhile."""
+    """Tell whether the collection was not dropped meanwhile."""
     one = select(collections.c.id).where(
         collections.c.tenant == collection.tenant, collections.c.id == collection.id
     )
     return (await connection.execute(one)).first() is not None
 
 
-def _collection_conditions(
+def collection_conditions(
     table: Table, collection: Collection
 ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.c.tenant == collection.tenant, table.c.collection == collection.id

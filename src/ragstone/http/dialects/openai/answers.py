@@ -28,7 +28,7 @@ class CitedSource:
 
 
 def list_cited(turn: Turn, base: str) -> list[CitedSource]:
-    """The sources that an answer cites, by number; `base` is the server's own address."""
+    """Return the sources that an answer cites, by number; `base` is the server's own address."""
     numbers = cited_numbers(turn)
     known = {
         source.number: source for source in citation_sources(_answer(turn).citations, turn.passages)
@@ -44,7 +44,7 @@ def _answer(turn: Turn) -> GeneratedAnswer:
 
 
 def format_cited_list(cited: Sequence[CitedSource]) -> str:
-    """What they add to the end of an answer that lists its sources."""
+    """Return what they add to the end of an answer that lists its sources."""
     return source_list([source.source for source in cited], [source.url for source in cited])
 
 
@@ -64,7 +64,7 @@ class Completion(Transcript):
         self._created = int(time.time())
 
     def whole(self, turn: Turn) -> dict[str, Any]:
-        """The answer in one piece."""
+        """Return the answer in one piece."""
         answer, cited = _answer(turn), list_cited(turn, self._base)
         text = answer.text + self._format_list(cited)
         refusal = self._refusal(answer)
@@ -113,12 +113,12 @@ class Completion(Transcript):
         return format_cited_list(cited) if self._lists and not self._request.wants_json else ""
 
     def _refusal(self, answer: GeneratedAnswer) -> str | None:
-        """What is said in place of the JSON that was asked for; None where there is some."""
+        """Return what is said in place of the JSON that was asked for; None where there is some."""
         refused = self._request.wants_json and answer.finish in ("refused", "blocked")
         return answer.text if refused else None
 
     def _opening_events(self) -> list[dict[str, Any]]:
-        """The first chunk, once: the role, and the sources that the answer may cite."""
+        """Return the first chunk, once: the role, and the sources that the answer may cite."""
         if self._opened:
             return []
         self._opened = True
@@ -129,8 +129,8 @@ class Completion(Transcript):
         return [{**chunk, "ragstone": {"sources": listed}} if listed else chunk]
 
     def _closing_events(self, turn: Turn) -> list[dict[str, Any]]:
-        """What is known at the end: calls and citations, the end itself, the usage if it is asked
-        for."""
+        """Return what is known at the end: calls and citations, the end itself, the usage if it is
+        asked for."""
         answer, cited = _answer(turn), list_cited(turn, self._base)
         noted = annotations(answer, cited)
         calls = [{"index": i, **call} for i, call in enumerate(tool_calls(answer))]
@@ -166,7 +166,7 @@ class Completion(Transcript):
 def extension_fields(
     turn: Turn, cited: Sequence[CitedSource], trace: bool = False
 ) -> dict[str, Any]:
-    """The fields that OpenAI's schema does not have."""
+    """Return the fields that OpenAI's schema does not have."""
     answer = _answer(turn)
     ours = {**wire.format_answer(turn), "sources": format_sources(turn, cited)}
     if answer.suggested:
@@ -179,7 +179,7 @@ def extension_fields(
 
 
 def tool_calls(answer: GeneratedAnswer) -> list[dict[str, Any]]:
-    """The calls of the client's tools that the model wants."""
+    """Return the calls of the client's tools that the model wants."""
     return [
         {
             "id": call.id,
@@ -191,8 +191,8 @@ def tool_calls(answer: GeneratedAnswer) -> list[dict[str, Any]]:
 
 
 def format_sources(turn: Turn, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
-    """Everything that the answer was made from: what it cites with number and address, then the
-    rest, which has neither."""
+    """Return everything that the answer was made from: what it cites with number and address, then
+    the rest, which has neither."""
     numbers = {source.source.number for source in cited}
     rest = [source for source in sources(turn) if source.number not in numbers]
     return [

@@ -11,12 +11,7 @@ from ragstone.core.limits import MAX_STOPS
 from ragstone.core.turn import Turn
 from ragstone.http.bodies import Name, StrictBody
 from ragstone.http.dialects.openai.answers import Completion
-from ragstone.http.dialects.openai.requests import (
-    LONGEST_USER,
-    ChatRequest,
-    StreamOptions,
-    refuse,
-)
+from ragstone.http.dialects.openai.requests import LONGEST_USER, ChatRequest, StreamOptions, refuse
 from ragstone.http.dialects.openai.token_texts import decode_tokens
 from ragstone.http.streaming import Transcript
 
@@ -74,7 +69,7 @@ class CompletionRequest(StrictBody):
         return prompt
 
     def chat(self) -> ChatRequest:
-        """The chat request that means the same."""
+        """Return the chat request that means the same."""
         fields = self.model_dump(exclude={"prompt"}, exclude_none=True)
         messages = [{"role": "user", "content": self.prompt}]
         return ChatRequest.model_validate({**fields, "messages": messages})
@@ -87,7 +82,7 @@ class LegacyCompletion(Transcript):
         self._completion = completion
 
     def whole(self, turn: Turn) -> Object:
-        """The answer in one piece."""
+        """Return the answer in one piece."""
         made = self._completion.whole(turn)
         (choice,) = made["choices"]
         return _as_text(made, choice["message"]["content"] or "", choice["finish_reason"])

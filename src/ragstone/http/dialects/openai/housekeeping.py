@@ -57,7 +57,7 @@ class Chore:
 
 
 def find_chore(ask: Ask) -> Chore | None:
-    """The chore that a request is; None for a question to the documents."""
+    """Return the chore that a request is; None for a question to the documents."""
     if ask.tools or ask.pictures or ask.json is not None:
         return None
     text = ask.question
@@ -75,7 +75,7 @@ def find_chore(ask: Ask) -> Chore | None:
 
 
 async def do_chore(chore: Chore, ask: Ask, service: Service) -> AsyncGenerator[Event, None]:
-    """The chore's answer as events: the chat model's, else a few words."""
+    """Yield the chore's answer as events: the chat model's, else a few words."""
     plain = Ask(
         ask.question,
         principal=ask.principal,
@@ -101,7 +101,7 @@ async def do_chore(chore: Chore, ask: Ask, service: Service) -> AsyncGenerator[E
 
 
 async def _by_model(ask: Ask, service: Service) -> Turn:
-    """The turn in which the chat model answered; one without an answer if none could."""
+    """Return the turn in which the chat model answered; one without an answer if none could."""
     turn = Turn(ask)
     try:
         async with aclosing(service.ask(ask)) as events:

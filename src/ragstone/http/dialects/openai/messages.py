@@ -106,7 +106,7 @@ class OfferedTool(StrictBody):
     function: Function
 
     def tool(self) -> Tool:
-        """The tool as chat models are offered it."""
+        """Return the tool as chat models are offered it."""
         one = self.function
         return Tool(one.name, one.description or "", one.parameters or dict(ANY_ARGUMENTS))
 
@@ -114,7 +114,7 @@ class OfferedTool(StrictBody):
 def split_question(
     messages: Sequence[ChatMessage],
 ) -> tuple[Sequence[ChatMessage], ChatMessage, Sequence[ChatMessage]]:
-    """The messages before the question, the question, and the calls of tools for it.
+    """Return the messages before the question, the question, and the calls of tools for it.
 
     Raises InputError for a conversation that ends in neither a question nor the result of a call.
     """
@@ -130,8 +130,8 @@ def split_question(
 
 
 def steps(messages: Sequence[ChatMessage]) -> tuple[ToolStep, ...]:
-    """The calls of tools for a question with their results; raises InputError for a result of no
-    call, and for a call without its result."""
+    """Return the calls of tools for a question with their results; raises InputError for a result
+    of no call, and for a call without its result."""
     made: list[ToolStep] = []
     for message in messages:
         if message.tool_calls:
@@ -168,8 +168,8 @@ def question_images(question: ChatMessage) -> tuple[Picture, ...]:
 
 
 def history(messages: Sequence[ChatMessage]) -> list[Message]:
-    """What was said before. Calls of tools for earlier questions are left out, and so are their
-    images, which clients send again with every question."""
+    """Return what was said before. Calls of tools for earlier questions are left out, and so are
+    their images, which clients send again with every question."""
     roles: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
     known = [message for message in messages if message.role in roles]
     return [Message(roles[m.role], text) for m in known if (text := _message_text(m))]

@@ -96,7 +96,7 @@ class ResponseFormat(StrictBody):
         return self
 
     @property
-    def wanted(self) -> JsonFormat | None:
+    def json_format(self) -> JsonFormat | None:
         """The form of the answer; None for text."""
         if self.type == "text":
             return None
@@ -196,7 +196,7 @@ class ChatRequest(StrictBody):
     @property
     def wants_json(self) -> bool:
         """Whether the answer is to be JSON."""
-        return self.response_format is not None and self.response_format.wanted is not None
+        return self.response_format is not None and self.response_format.json_format is not None
 
     @property
     def wants_usage(self) -> bool:
@@ -249,8 +249,8 @@ class ChatRequest(StrictBody):
         )
 
     def _json(self, pictures: bool) -> JsonFormat | None:
-        """The wanted form of JSON; raises InputError where it cannot be had."""
-        wanted = self.response_format.wanted if self.response_format else None
+        """Return the wanted form of JSON; raises InputError where it cannot be had."""
+        wanted = self.response_format.json_format if self.response_format else None
         if wanted is not None and pictures:
             raise InputError("What is said of an image cannot be JSON: leave response_format out.")
         return wanted

@@ -25,13 +25,7 @@ from ragstone.http.dialects.openai.housekeeping import do_chore, find_chore
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
 from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
-from ragstone.http.responses import (
-    OPENAI_PREFIX,
-    Json,
-    Refusal,
-    format_refusal,
-    json_unless_left,
-)
+from ragstone.http.responses import OPENAI_PREFIX, Json, Refusal, format_refusal, json_unless_left
 from ragstone.http.streaming import finish_turn, stream_answer
 from ragstone.service import Service
 from ragstone.settings import ServerSettings
@@ -51,12 +45,12 @@ class OpenAiRoute(APIRoute):
 
 
 def open_router() -> APIRouter:
-    """A router for routes below /v1."""
+    """Return a router for routes below /v1."""
     return APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
 
 def router(parts: DialectParts) -> APIRouter:
-    """Completions, models and embeddings."""
+    """Make the routes of completions, models and embeddings."""
     service, server = parts.service, parts.settings.server
     routes = open_router()
     _add_completions(routes, service, server)
@@ -150,7 +144,7 @@ async def _whole(
 
 
 async def _models(service: Service) -> dict[str, Kind]:
-    """Each model's kind by its name."""
+    """Return each model's kind by its name."""
     embedding: dict[str, Kind] = dict.fromkeys(await service.models(), "embedding")
     return {**dict.fromkeys(CHAT_MODELS, "chat"), **embedding}
 

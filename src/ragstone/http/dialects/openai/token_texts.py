@@ -6,14 +6,14 @@ from typing import Any
 ENCODING = "cl100k_base"
 """That of OpenAI's embedding models, which clients take for models that they do not know."""
 
-MOST = 100_000
+MAX_TOKENS = 100_000
 """Tokens of one text."""
 
 
 def decode_tokens(tokens: list[Any]) -> str:
-    """The text of tokens; raises ValueError."""
-    if not tokens or len(tokens) > MOST or not all(type(token) is int for token in tokens):
-        raise ValueError(f"the tokens of a text are 1 to {MOST:,} whole numbers")
+    """Return the text of tokens; raises ValueError."""
+    if not tokens or len(tokens) > MAX_TOKENS or not all(type(token) is int for token in tokens):
+        raise ValueError(f"the tokens of a text are 1 to {MAX_TOKENS:,} whole numbers")
     tokenizer = _tokenizer()
     if tokenizer is None:
         raise ValueError(

@@ -13,7 +13,7 @@ export const queue = { files: [], progress: null, running: false, paused: false,
 
 export function counts() {
   const found = { waiting: 0, sending: 0, sent: 0, reading: 0, done: 0, failed: 0, skipped: 0 };
-  for (const one of queue.files) found[one.state] += 1;
+  for (const file of queue.files) found[file.state] += 1;
   return found;
 }
 
@@ -27,7 +27,7 @@ export function add(given, collection, { folder: into = "", ...more } = {}) {
     const item = { file, path: `/${place}${path.replace(/^\/+/, "")}`, collection, state: "waiting", share: 0, reason: "", ...more };
     if (hidden) Object.assign(item, { state: "skipped", reason: t("Hidden file.") });
     else if (!file.size) Object.assign(item, { state: "skipped", reason: t("Empty file.") });
-    const twice = queue.files.find((one) => one.path === item.path && one.collection === collection && !["done", "failed", "skipped"].includes(one.state));
+    const twice = queue.files.find((file) => file.path === item.path && file.collection === collection && !["done", "failed", "skipped"].includes(file.state));
     if (!twice) queue.files.push(item);
   }
   changed();
@@ -35,7 +35,7 @@ export function add(given, collection, { folder: into = "", ...more } = {}) {
 }
 
 export function retry(items) {
-  for (const one of items) Object.assign(one, { state: "waiting", share: 0, reason: "" });
+  for (const item of items) Object.assign(item, { state: "waiting", share: 0, reason: "" });
   changed();
   run();
 }
@@ -47,7 +47,7 @@ export function pause(paused) {
 }
 
 export function clear() {
-  queue.files = queue.files.filter((one) => !["done", "failed", "skipped"].includes(one.state));
+  queue.files = queue.files.filter((file) => !["done", "failed", "skipped"].includes(file.state));
   changed();
 }
 
@@ -57,11 +57,11 @@ async function run() {
   queue.started = performance.now();
   try {
     for (;;) {
-      const waiting = queue.paused ? [] : queue.files.filter((one) => one.state === "waiting");
+      const waiting = queue.paused ? [] : queue.files.filter((file) => file.state === "waiting");
       if (!waiting.length) break;
-      const some = waiting.filter((one) => one.collection === waiting[0].collection && one.skipCopies === waiting[0].skipCopies).slice(0, PART);
+      const some = waiting.filter((file) => file.collection === waiting[0].collection && file.skipCopies === waiting[0].skipCopies).slice(0, PART);
       await send(some);
-      const sent = some.filter((one) => one.state === "sent");
+      const sent = some.filter((file) => file.state === "sent");
       if (sent.length) await ingest(sent, some[0].collection);
     }
   } finally {
@@ -73,7 +73,7 @@ async function run() {
 
 async function send(items) {
   const rest = [...items];
-  const one = async () => {
+  const sendRest = async () => {
     for (let item = rest.shift(); item && !queue.paused; item = rest.shift()) {
       item.state = "sending";
       changed();
@@ -87,26 +87,26 @@ async function send(items) {
       changed();
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  await Promise.all(Array.from({ length: AT_ONCE }, sendRest));
 }
 
 async function ingest(items, collection) {
-  for (const one of items) one.state = "reading";
-  const handed = items.map((one) => ({ file: one.handle, path: one.path, source: `upload:${one.path}`,
-    modified: one.file.lastModified / 1000, ...(one.allowed ? { allowed: one.allowed } : {}), ...(one.metadata ? { metadata: one.metadata } : {}) }));
+  for (const item of items) item.state = "reading";
+  const handed = items.map((item) => ({ file: item.handle, path: item.path, source: `upload:${item.path}`,
+    modified: item.file.lastModified / 1000, ...(item.allowed ? { allowed: item.allowed } : {}), ...(item.metadata ? { metadata: item.metadata } : {}) }));
   let [listed, known] = [performance.now(), 0];
   try {
     for await (const progress of stream("ingest", { request: { collection, tenant: principal().tenant, handed, skip_copies: Boolean(items[0].skipCopies) } })) {
       queue.progress = progress;
       for (const { path, original, skipped } of progress.copies) {
-        const item = items.find((one) => path === one.path);
+        const item = items.find((item) => path === item.path);
         if (item) Object.assign(item, { reason: t("It has the same content as {path}.", { path: original }), ...(skipped ? { state: "skipped" } : {}) });
       }
       for (const { path, reason } of progress.failed) {
-        const item = items.find((one) => path === one.path || path.endsWith(one.path));
+        const item = items.find((item) => path === item.path || path.endsWith(item.path));
         if (item) Object.assign(item, { state: "failed", reason });
         // A file in an archive: the others of it are there.
-        const archive = items.find((one) => path.includes(`${one.path}/`));
+        const archive = items.find((item) => path.includes(`${item.path}/`));
         if (archive) Object.assign(archive, { state: "failed", reason: `${path.split(`${archive.path}/`)[1]}: ${reason}` });
       }
       if (progress.error) throw new Error(progress.error);
@@ -116,9 +116,9 @@ async function ingest(items, collection) {
         listAgain();
       }
     }
-    for (const one of items) if (one.state === "reading") one.state = "done";
+    for (const item of items) if (item.state === "reading") item.state = "done";
   } catch (error) {
-    for (const one of items) if (one.state === "reading") Object.assign(one, { state: "failed", reason: sentence(error) });
+    for (const item of items) if (item.state === "reading") Object.assign(item, { state: "failed", reason: sentence(error) });
   }
   listAgain();
 }
@@ -129,7 +129,7 @@ function listAgain() {
 
 // The files of a drop, folders read to their ends.
 export async function dropped(transfer) {
-  const entries = [...transfer.items].map((one) => one.webkitGetAsEntry?.()).filter(Boolean);
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return [...transfer.files].map((file) => ({ file, path: file.name }));
   return (await Promise.all(entries.map(walk))).flat();
 }

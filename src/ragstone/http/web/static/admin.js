@@ -39,10 +39,10 @@ function Health() {
   const cache = useLoaded(() => (may("cache_figures") ? call("cache_figures") : Promise.resolve(null)), []);
   const emptied = () => tried(() => call("clear_cache"), (count) => { notify(t("{count} questions were removed from the cache.", { count })); cache.reload(); });
   const others = useLoaded(() => Promise.all([request("/api/v1/jobs"), may("sources.list") ? call("sources.list") : [], may("webhooks.list_all") ? call("webhooks.list_all") : []]), []);
-  const failed = [ready, others].find((one) => one.error);
+  const failed = [ready, others].find((loaded) => loaded.error);
   if (failed) return html`<${Failure} error=${failed.error} again=${failed.reload} />`;
   // All at once: what comes one after another moves what is being read.
-  if (!ready.value || !others.value || [overview, cache].some((one) => one.busy && one.value === undefined)) return html`<${Busy} />`;
+  if (!ready.value || !others.value || [overview, cache].some((loaded) => loaded.busy && loaded.value === undefined)) return html`<${Busy} />`;
   const parts = Object.entries(ready.value.checks);
   return html`<${Attention} parts=${parts} failed=${overview.value?.failed} others=${others.value} /><div class="tiles">
     <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
@@ -62,13 +62,13 @@ function Health() {
 
 // What an administrator should look at, each with the page where that is done.
 function Attention({ parts, failed, others: [{ jobs }, sources, webhooks] }) {
-  const broken = jobs.filter((one) => one.state === "failed").length;
+  const broken = jobs.filter((job) => job.state === "failed").length;
   const found = [
     ...parts.filter(([, said]) => !said.startsWith("ok")).map(([name, said]) => [`${t(CHECKS[name] ?? name)}: ${said}`, "overview"]),
     ...(failed ? [[t("Documents that could not be read: {number}", { number: number(failed) }), "documents"]] : []),
     ...(broken ? [[t("Jobs that failed: {number}", { number: number(broken) }), "admin/jobs"]] : []),
-    ...sources.filter((one) => one.failures || one.last?.held).map((one) => [t("The source {name} needs attention.", { name: one.name }), `admin/sources/${encodeURIComponent(one.name)}`]),
-    ...webhooks.filter((one) => one.disabled_at || one.failing_since).map((one) => [one.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: one.url, reason: one.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: one.url, reason: one.error }), "overview"]),
+    ...sources.filter((source) => source.failures || source.last?.held).map((source) => [t("The source {name} needs attention.", { name: source.name }), `admin/sources/${encodeURIComponent(source.name)}`]),
+    ...webhooks.filter((webhook) => webhook.disabled_at || webhook.failing_since).map((webhook) => [webhook.disabled_at ? t("The webhook {url} is disabled: {reason}", { url: webhook.url, reason: webhook.error }) : t("Messages to the webhook {url} do not arrive: {reason}", { url: webhook.url, reason: webhook.error }), "overview"]),
   ];
   return html`<section class=${`callout ${found.length ? "bad" : ""}`}><${Icon} name=${found.length ? "warn" : "check"} /><div><h2>${found.length ? t("Needs attention") : t("Nothing needs attention.")}</h2>
     ${found.length > 0 && html`<ul class="plain">${found.map(([text, place]) => html`<li dir="auto">${place === "overview" ? text : html`<a href=${`#/${place}`}>${text}</a>`}</li>`)}</ul>`}</div></section>`;
@@ -85,7 +85,7 @@ function ChatModels() {
     }).finally(() => setBusy(false));
   };
   return html`<section class="card"><h2>${t("Chat models")}</h2>
-    <div role="status"><ul class="checks">${checks.map((one) => html`<li key=${`${one.model} ${one.check}`}><${Icon} name=${one.state === "ok" ? "check" : "warn"} /> <strong>${one.model}: ${one.check}</strong> <span class=${one.state === "failed" ? "bad" : "dim"}>${one.said}</span></li>`)}</ul></div>
+    <div role="status"><ul class="checks">${checks.map((check) => html`<li key=${`${check.model} ${check.check}`}><${Icon} name=${check.state === "ok" ? "check" : "warn"} /> <strong>${check.model}: ${check.check}</strong> <span class=${check.state === "failed" ? "bad" : "dim"}>${check.said}</span></li>`)}</ul></div>
     ${busy ? html`<${Busy} />` : html`<${Button} icon="again" label=${t("Check the chat models")} onClick=${run} />`}</section>`;
 }
 
@@ -97,7 +97,7 @@ function Backup() {
     event.preventDefault();
     setState({ phase: t("Starting") });
     const asked = since ? { file, since } : { file };
-    await tried(async () => { for await (const one of stream("maintenance.back_up", asked)) setState(one); });
+    await tried(async () => { for await (const state of stream("maintenance.back_up", asked)) setState(state); });
     setState((old) => (old?.finished ? old : null));
   };
   return html`<section class="card"><h2>${t("Backup")}</h2><form onSubmit=${run}><label class="field"><span>${t("File on the server")}</span>
@@ -123,8 +123,8 @@ function RestoreBackup() {
     const text = t("All documents, conversations, keys, settings and prompts of this server are replaced by those of {file}. What came after that backup is lost.", { file });
     if (!await askUser({ title: t("Replace everything by this backup?"), text, confirm: t("Replace everything"), danger: true })) return;
     setState({ phase: t("Starting") });
-    const asked = { file, earlier: earlier.split("\n").map((one) => one.trim()).filter(Boolean) };
-    await tried(async () => { for await (const one of stream("maintenance.restore", asked)) setState(one); },
+    const asked = { file, earlier: earlier.split("\n").map((line) => line.trim()).filter(Boolean) };
+    await tried(async () => { for await (const state of stream("maintenance.restore", asked)) setState(state); },
       async () => { await enter(); update({ ingested: (page.ingested || 0) + 1, rooms: (page.rooms || 0) + 1 }); });
     setState((old) => (old?.finished ? old : null));
   };
@@ -144,10 +144,10 @@ function Topics() {
   const [question, setQuestion] = useState("");
   const [ruling, setRuling] = useState(null);
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
-  const lines = (text) => text.split(/[\n,]/).map((one) => one.trim()).filter(Boolean);
+  const lines = (text) => text.split(/[\n,]/).map((part) => part.trim()).filter(Boolean);
   const add = (event) => {
     event.preventDefault();
-    const topic = { term: form.term, synonyms: lines(form.synonyms), examples: form.examples.split("\n").map((one) => one.trim()).filter(Boolean) };
+    const topic = { term: form.term, synonyms: lines(form.synonyms), examples: form.examples.split("\n").map((line) => line.trim()).filter(Boolean) };
     tried(() => request("/api/v1/topics", { method: "POST", json: { topics: [topic] } }), () => { setForm({ term: "", synonyms: "", examples: "" }); found.reload(); });
   };
   const remove = (term) => tried(() => request("/api/v1/topics/remove", { method: "POST", json: { terms: [term] } }), found.reload);
@@ -166,9 +166,9 @@ function Topics() {
       <p><button class="button">${t("Would it be answered?")}</button></p>
       ${ruling && html`<div class=${`callout ${ruling.blocked ? "bad" : ""}`} role="status"><div>${ruling.blocked ? t("No, it is blocked.") : t("Yes, it may be answered.")}
         ${ruling.match && html`<p dir="auto">${ruling.match.topic.term} · ${ruling.match.match} · ${percent(ruling.match.score)} · ${ruling.rule}</p>`}</div></div>`}</form></div>
-    <h2>${t("Topics")}</h2>${found.value?.topics.length ? html`<div class="scroll" tabindex="0"><table class="list"><tbody>${found.value.topics.map((one) => html`<tr key=${one.id}><td dir="auto"><strong>${one.term}</strong></td><td dir="auto">${one.synonyms.join(", ")}</td><td dir="auto">${one.examples.join(" · ")}</td>
-      <td><${Button} icon="trash" quiet label=${t("Unblock {term}", { term: one.term })} onClick=${() => remove(one.term)} /></td></tr>`)}</tbody></table></div>` : html`<p class="dim">${t("No topics are blocked.")}</p>`}
-    ${blocked.value?.blocked.length > 0 && html`<h2>${t("Blocked questions")}</h2><div class="scroll" tabindex="0"><table class="list"><tbody>${blocked.value.blocked.map((one) => html`<tr><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td dir="auto">${one.question}</td><td dir="auto">${one.term}</td><td>${percent(one.score)}</td></tr>`)}</tbody></table></div>`}`;
+    <h2>${t("Topics")}</h2>${found.value?.topics.length ? html`<div class="scroll" tabindex="0"><table class="list"><tbody>${found.value.topics.map((topic) => html`<tr key=${topic.id}><td dir="auto"><strong>${topic.term}</strong></td><td dir="auto">${topic.synonyms.join(", ")}</td><td dir="auto">${topic.examples.join(" · ")}</td>
+      <td><${Button} icon="trash" quiet label=${t("Unblock {term}", { term: topic.term })} onClick=${() => remove(topic.term)} /></td></tr>`)}</tbody></table></div>` : html`<p class="dim">${t("No topics are blocked.")}</p>`}
+    ${blocked.value?.blocked.length > 0 && html`<h2>${t("Blocked questions")}</h2><div class="scroll" tabindex="0"><table class="list"><tbody>${blocked.value.blocked.map((refusal) => html`<tr><td>${when(refusal.at)}</td><td dir="auto">${refusal.user}</td><td dir="auto">${refusal.question}</td><td dir="auto">${refusal.term}</td><td>${percent(refusal.score)}</td></tr>`)}</tbody></table></div>`}`;
 }
 
 function Keys() {
@@ -187,7 +187,7 @@ function Keys() {
     const sure = await askUser({ title: t("Revoke this key?"), text: key.name, confirm: t("Revoke"), danger: true });
     if (sure) tried(() => request(`/api/v1/keys/${encodeURIComponent(key.id)}`, { method: "DELETE" }), found.reload);
   };
-  const names = (collections.value || []).map((one) => [one.collection.name, one.collection.name]);
+  const names = (collections.value || []).map((collection) => [collection.collection.name, collection.collection.name]);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   const first = found.value && !found.value.keys.length;
   return html`${first && html`<div class="callout"><div>${t("Once the first key exists, every visitor needs one.")}</div></div>`}
@@ -202,16 +202,16 @@ function Keys() {
       <p class="row"><code class="secret" dir="ltr">${tag(issued.key.id)}</code><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(tag(issued.key.id)); notify(t("Copied")); }} /></p></div></div>`}
     ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. It is not shown again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
       <${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(issued.secret); notify(t("Copied")); }} /></p></div></div>`}
-    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Access to"), t("Created"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
-      <tbody>${(found.value?.keys || []).map((one) => html`<tr key=${one.id}><td dir="auto">${one.name}</td><td>${one.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${one.sites.join(", ")}</span>` : one.role}</td><td dir="auto">${one.collections?.join(", ") ?? t("All collections")}</td><td>${when(one.created_at)}</td>
-        <td>${one.used_at ? when(one.used_at) : t("never")}</td><td>${one.expires_at ? when(one.expires_at) : t("never")}</td><td>${one.revoked_at ? t("Revoked") : t("Valid")}</td>
-        <td>${!one.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: one.name })} onClick=${() => revoke(one)} />`}</td></tr>`)}</tbody></table></div>`}`;
+    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Access to"), t("Created"), t("Used"), t("Ends"), t("State")].map((heading) => html`<th scope="col">${heading}</th>`)}<td></td></tr></thead>
+      <tbody>${(found.value?.keys || []).map((key) => html`<tr key=${key.id}><td dir="auto">${key.name}</td><td>${key.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${key.sites.join(", ")}</span>` : key.role}</td><td dir="auto">${key.collections?.join(", ") ?? t("All collections")}</td><td>${when(key.created_at)}</td>
+        <td>${key.used_at ? when(key.used_at) : t("never")}</td><td>${key.expires_at ? when(key.expires_at) : t("never")}</td><td>${key.revoked_at ? t("Revoked") : t("Valid")}</td>
+        <td>${!key.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: key.name })} onClick=${() => revoke(key)} />`}</td></tr>`)}</tbody></table></div>`}`;
 }
 
 // What is typed as the address of a site, as its origin.
 function sites(text) {
-  return text.split(/[\s,]+/).filter(Boolean).map((one) => {
-    try { return new URL(/^https?:/.test(one) ? one : `https://${one}`).origin; } catch { return one; }
+  return text.split(/[\s,]+/).filter(Boolean).map((site) => {
+    try { return new URL(/^https?:/.test(site) ? site : `https://${site}`).origin; } catch { return site; }
   });
 }
 
@@ -227,7 +227,7 @@ const KINDS = {
 function Jobs() {
   const found = useLoaded(() => request("/api/v1/jobs"), []);
   useEffect(() => {
-    if (!found.value?.jobs.some((one) => ["queued", "running"].includes(one.state))) return undefined;
+    if (!found.value?.jobs.some((job) => ["queued", "running"].includes(job.state))) return undefined;
     const timer = setTimeout(found.reload, 2000);
     return () => clearTimeout(timer);
   }, [found.value]);
@@ -239,12 +239,12 @@ function Jobs() {
   const states = { queued: t("Queued"), running: t("Running"), paused: t("Paused"), done: t("Done"), failed: t("Failed"), cancelled: t("Cancelled") };
   return html`<div class="row end"><${Button} icon="again" label=${t("Refresh")} onClick=${found.reload} /></div>
     ${!found.value.jobs.length && html`<p class="dim">${t("There are no jobs.")}</p>`}
-    <ul class="jobs">${found.value.jobs.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span><strong>${t(KINDS[one.kind] ?? one.kind)}</strong> <span class="badge">${states[one.state]}</span> <span class="dim" dir="auto">${[one.collection, one.user, when(one.created_at)].filter(Boolean).join(" · ")}</span></span>
-      <span class="row">${actions[one.state].map((action) => html`<${Button} kind="small" label=${names[action]} onClick=${() => steer(one.id, action)} />`)}</span></div>
-      ${["running", "queued"].includes(one.state) && html`<${Bar} share=${one.progress.share} />`}
-      ${one.progress.files !== undefined && html`<p class="dim">${t("{indexed} indexed, {unchanged} unchanged, {failed} failed", { indexed: one.progress.indexed, unchanged: one.progress.unchanged, failed: one.progress.failed?.length ?? 0 })}${one.eta ? ` · ${t("{time} left", { time: duration(one.eta) })}` : ""}</p>`}
-      ${one.progress.failed?.length > 0 && html`<ul class="plain">${one.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${reasonFor(file.path, file.reason)}</li>`)}</ul>`}
-      ${one.error && html`<p class="bad" dir="auto">${one.error}</p>`}</li>`)}</ul>`;
+    <ul class="jobs">${found.value.jobs.map((job) => html`<li key=${job.id} class="card"><div class="row spread"><span><strong>${t(KINDS[job.kind] ?? job.kind)}</strong> <span class="badge">${states[job.state]}</span> <span class="dim" dir="auto">${[job.collection, job.user, when(job.created_at)].filter(Boolean).join(" · ")}</span></span>
+      <span class="row">${actions[job.state].map((action) => html`<${Button} kind="small" label=${names[action]} onClick=${() => steer(job.id, action)} />`)}</span></div>
+      ${["running", "queued"].includes(job.state) && html`<${Bar} share=${job.progress.share} />`}
+      ${job.progress.files !== undefined && html`<p class="dim">${t("{indexed} indexed, {unchanged} unchanged, {failed} failed", { indexed: job.progress.indexed, unchanged: job.progress.unchanged, failed: job.progress.failed?.length ?? 0 })}${job.eta ? ` · ${t("{time} left", { time: duration(job.eta) })}` : ""}</p>`}
+      ${job.progress.failed?.length > 0 && html`<ul class="plain">${job.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${reasonFor(file.path, file.reason)}</li>`)}</ul>`}
+      ${job.error && html`<p class="bad" dir="auto">${job.error}</p>`}</li>`)}</ul>`;
 }
 
 function Feedback() {
@@ -252,12 +252,12 @@ function Feedback() {
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   // What `ragstone eval` reads: a question in each line.
-  const out = () => save("feedback.jsonl", found.value.map((one) => JSON.stringify(one)).join("\n"), "application/jsonl");
+  const out = () => save("feedback.jsonl", found.value.map((rating) => JSON.stringify(rating)).join("\n"), "application/jsonl");
   if (!found.value.length) return html`<p class="dim">${t("Nobody has rated an answer yet.")}</p>`;
-  const collections = [...new Set(found.value.map((one) => one.collection))];
-  return html`<div class="row end">${may("evaluation.from_feedback") && collections.map((one) => html`<${Button} key=${one} icon="evaluate" label=${t("Questions about {collection} for an evaluation", { collection: one })} onClick=${() => tried(async () => (await import("./evaluate.js")).fromFeedback(one))} />`)}
+  const collections = [...new Set(found.value.map((rating) => rating.collection))];
+  return html`<div class="row end">${may("evaluation.from_feedback") && collections.map((collection) => html`<${Button} key=${collection} icon="evaluate" label=${t("Questions about {collection} for an evaluation", { collection: collection })} onClick=${() => tried(async () => (await import("./evaluate.js")).fromFeedback(collection))} />`)}
       <${Button} icon="save" label=${t("Download")} onClick=${out} /></div>
-    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Rating"), t("Question"), t("Answer"), t("Comment")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
-    <tbody>${found.value.map((one) => html`<tr key=${one.user + one.answer_id}><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td><${Icon} name=${one.thumb} /><span class="unseen">${one.thumb === "up" ? t("Good answer") : t("Bad answer")}</span></td>
-      <td dir="auto">${one.question}</td><td dir="auto">${one.answer.slice(0, 300)}</td><td dir="auto">${one.comment}</td></tr>`)}</tbody></table></div>`;
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Rating"), t("Question"), t("Answer"), t("Comment")].map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+    <tbody>${found.value.map((rating) => html`<tr key=${rating.user + rating.answer_id}><td>${when(rating.at)}</td><td dir="auto">${rating.user}</td><td><${Icon} name=${rating.thumb} /><span class="unseen">${rating.thumb === "up" ? t("Good answer") : t("Bad answer")}</span></td>
+      <td dir="auto">${rating.question}</td><td dir="auto">${rating.answer.slice(0, 300)}</td><td dir="auto">${rating.comment}</td></tr>`)}</tbody></table></div>`;
 }

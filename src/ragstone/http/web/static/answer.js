@@ -36,19 +36,19 @@ export function stageName(name) {
 // What a turn stands on, by number: {number, title, path, page, section, spans, text, score}.
 export function sourcesOf(turn) {
   const cited = new Map();
-  for (const one of turn.answer?.citations || []) if (!cited.has(one.number)) cited.set(one.number, one);
+  for (const citation of turn.answer?.citations || []) if (!cited.has(citation.number)) cited.set(citation.number, citation);
   if (!turn.passages.length) {
-    return [...cited.values(), ...(turn.nearest || [])].map((one) => ({ ...one, cited: cited.has(one.number), spans: spansOf(one),
-      text: one.snippet, collection: turn.collection }));
+    return [...cited.values(), ...(turn.nearest || [])].map((source) => ({ ...source, cited: cited.has(source.number), spans: spansOf(source),
+      text: source.snippet, collection: turn.collection }));
   }
   return turn.passages.map(({ number, text, hit }) => {
-    const one = cited.get(number);
+    const citation = cited.get(number);
     const { chunk } = hit;
     return {
-      number, title: chunk.title, path: chunk.path, section: chunk.section, document_id: chunk.document_id, chunk_id: one?.chunk_id || chunk.chunk_id,
-      page: one ? one.page : chunk.page, cited: Boolean(one), text: one ? one.snippet : text, score: hit.score,
-      spans: spansOf(one || chunk),
-      collection: turn.collection, pictures: picturesOf(chunk, one),
+      number, title: chunk.title, path: chunk.path, section: chunk.section, document_id: chunk.document_id, chunk_id: citation?.chunk_id || chunk.chunk_id,
+      page: citation ? citation.page : chunk.page, cited: Boolean(citation), text: citation ? citation.snippet : text, score: hit.score,
+      spans: spansOf(citation || chunk),
+      collection: turn.collection, pictures: picturesOf(chunk, citation),
     };
   });
 }
@@ -77,12 +77,12 @@ export function openEvidence(source, said) {
 export function Answer({ turn, last, onAsk, onEdit, fixed }) {
   const [checks, setChecks] = useState(false);
   const sources = sourcesOf(turn);
-  const titles = useMemo(() => new Map(sources.map((one) => [one.number, one.title || one.path])),
+  const titles = useMemo(() => new Map(sources.map((source) => [source.number, source.title || source.path])),
     [turn.passages.length, turn.answer]);
   const running = turn.state === "running";
   const refused = turn.answer && ["refused", "blocked"].includes(turn.answer.finish);
   const next = turn.answer?.suggested?.length ? turn.answer.suggested : turn.suggested || [];
-  const cite = (number) => openEvidence(sources.find((one) => one.number === number));
+  const cite = (number) => openEvidence(sources.find((source) => source.number === number));
   const verdict = (index) => {
     const said = turn.verdicts[index];
     const source = said.citation && { ...said.citation, collection: turn.collection,
@@ -106,21 +106,21 @@ export function Answer({ turn, last, onAsk, onEdit, fixed }) {
     ${turn.answer && !refused && html`<${Sources} sources=${sources} />`}
     ${!running && html`<${Actions} turn=${turn} sources=${sources} onAsk=${onAsk} fixed=${fixed} />`}
     ${last && next.length > 0 && html`<section class="suggested"><h3>${t("Ask next")}</h3>
-      ${next.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => onAsk(one)}>${one}</button>`)}</section>`}
+      ${next.map((question) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => onAsk(question)}>${question}</button>`)}</section>`}
   </article>`;
 }
 
 function Stages({ turn, running }) {
-  const now = turn.stages.filter((one) => !one.traced).at(-1) || turn.stages.at(-1);
-  const total = turn.stages.reduce((sum, one) => sum + (one.traced && !one.traced.inside ? one.traced.seconds : 0), 0);
+  const now = turn.stages.filter((stage) => !stage.traced).at(-1) || turn.stages.at(-1);
+  const total = turn.stages.reduce((sum, stage) => sum + (stage.traced && !stage.traced.inside ? stage.traced.seconds : 0), 0);
   if (!turn.stages.length) return running ? html`<p class="busy"><span class="spinner"></span>${t("Sending…")}</p>` : null;
   const line = running ? html`<span class="spinner"></span><span role="status">${stageName(now.stage)}…</span>`
     : html`<${Icon} name="check" /><span>${t("{count} steps in {time}", { count: turn.stages.length, time: duration(total) })}</span>`;
   return html`<details class="stages"><summary>${line}</summary><ol>
-    ${turn.stages.map((one) => html`<li key=${one.stage} class=${one.traced?.status || "running"}>
-      <span class="stage">${stageName(one.stage)}</span>
-      <span class="took">${one.traced ? duration(one.traced.seconds) : "…"}</span>
-      ${one.traced && html`<span class="decided" dir="auto">${one.traced.decision}${one.traced.reason ? ` – ${one.traced.reason}` : ""}</span>`}
+    ${turn.stages.map((stage) => html`<li key=${stage.stage} class=${stage.traced?.status || "running"}>
+      <span class="stage">${stageName(stage.stage)}</span>
+      <span class="took">${stage.traced ? duration(stage.traced.seconds) : "…"}</span>
+      ${stage.traced && html`<span class="decided" dir="auto">${stage.traced.decision}${stage.traced.reason ? ` – ${stage.traced.reason}` : ""}</span>`}
     </li>`)}</ol></details>`;
 }
 
@@ -129,9 +129,9 @@ function Refusal({ turn, sources }) {
   return html`<section class="refusal" aria-live="polite">
     <h3><${Icon} name="warn" /><span dir="auto">${turn.text}</span></h3>
     ${sources.length > 0 && html`<h4>${t("Closest passages")}</h4><ol class="nearest">
-      ${sources.slice(0, 3).map((one) => html`<li key=${one.number}><button type="button" class="passage" onClick=${() => openEvidence(one)}>
-        <strong dir="auto">${legible(one.title || one.path)}</strong><${Where} source=${one} />
-        <span class="snippet" dir="auto">${one.text.slice(0, 240)}</span></button></li>`)}</ol>`}
+      ${sources.slice(0, 3).map((source) => html`<li key=${source.number}><button type="button" class="passage" onClick=${() => openEvidence(source)}>
+        <strong dir="auto">${legible(source.title || source.path)}</strong><${Where} source=${source} />
+        <span class="snippet" dir="auto">${source.text.slice(0, 240)}</span></button></li>`)}</ol>`}
   </section>`;
 }
 
@@ -145,7 +145,7 @@ function Where({ source }) {
 function Standing({ turn, checks, onChecks }) {
   const { answer } = turn;
   const counts = new Map();
-  for (const one of turn.verdicts) counts.set(one.label, (counts.get(one.label) || 0) + 1);
+  for (const verdict of turn.verdicts) counts.set(verdict.label, (counts.get(verdict.label) || 0) + 1);
   return html`<div class="standing">
     ${answer.verified && html`<span class="badge high" title=${when(answer.verified.at)}><${Icon} name="check" /><span dir="auto">${answer.verified.by ? t("Verified by {name}", { name: answer.verified.by }) : t("Verified")}</span></span>`}
     ${answer.supported && html`<${Statement} statement=${answer.supported} yes=${t("The documents say this")} no=${t("The documents do not say all of this")} />`}
@@ -169,14 +169,14 @@ function Statement({ statement, yes, no }) {
 }
 
 function Sources({ sources }) {
-  const cited = sources.filter((one) => one.cited), rest = sources.filter((one) => !one.cited);
+  const cited = sources.filter((source) => source.cited), rest = sources.filter((source) => !source.cited);
   if (!sources.length) return null;
-  const list = (some) => html`<ol class="sources">${some.map((one) => html`<li key=${one.number}>
-    <button type="button" class="passage" onClick=${() => openEvidence(one)}>
-      <span class="cite" aria-hidden="true">${one.number}</span>
-      <span><strong dir="auto">${legible(one.title || one.path)}</strong><${Where} source=${one} />
-      <span class="snippet" dir="auto">${one.text.slice(0, 200)}</span></span></button>
-    <${Pictures} collection=${one.collection} document=${one.document_id} ids=${one.pictures} /></li>`)}</ol>`;
+  const list = (some) => html`<ol class="sources">${some.map((source) => html`<li key=${source.number}>
+    <button type="button" class="passage" onClick=${() => openEvidence(source)}>
+      <span class="cite" aria-hidden="true">${source.number}</span>
+      <span><strong dir="auto">${legible(source.title || source.path)}</strong><${Where} source=${source} />
+      <span class="snippet" dir="auto">${source.text.slice(0, 200)}</span></span></button>
+    <${Pictures} collection=${source.collection} document=${source.document_id} ids=${source.pictures} /></li>`)}</ol>`;
   return html`<section class="evidence-list"><h3>${t("Sources")}</h3>${list(cited)}
     ${rest.length > 0 && html`<details><summary>${t("{count} more passages were read", { count: rest.length })}</summary>${list(rest)}</details>`}
   </section>`;
@@ -184,8 +184,8 @@ function Sources({ sources }) {
 
 // The answer as plain text with its sources below it.
 export function withSources(turn) {
-  const lines = sourcesOf(turn).filter((one) => one.cited).map((one) =>
-    `[${one.number}] ${[one.title, one.path, one.page && t("Page {page}", { page: one.page })].filter(Boolean).join(", ")}`);
+  const lines = sourcesOf(turn).filter((source) => source.cited).map((source) =>
+    `[${source.number}] ${[source.title, source.path, source.page && t("Page {page}", { page: source.page })].filter(Boolean).join(", ")}`);
   return `${turn.question}\n\n${turn.text}\n\n${lines.join("\n")}\n`;
 }
 
@@ -219,7 +219,7 @@ function MoreActions({ turn, sources, onAsk }) {
       : html`<${Button} icon="again" quiet label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
     ${turn.trace.length > 0 && html`<${Button} icon="why" label=${t("Why this answer?")} onClick=${() => go("why", turn.id)} />`}
     ${turn.answer && turn.room && may("notes.put") && html`<${Button} icon="notes" label=${t("Keep as a note")} disabled=${turn.noted} onClick=${keep} />`}
-    ${turn.answer?.finish === "stop" && sources.some((one) => one.cited) && isAdmin() && may("verified.put") && html`<${Button} icon="check" quiet label=${t("Verify")} onClick=${async () => (await import("./verified.js")).verifyAnswer(turn, sources)} />`}
+    ${turn.answer?.finish === "stop" && sources.some((source) => source.cited) && isAdmin() && may("verified.put") && html`<${Button} icon="check" quiet label=${t("Verify")} onClick=${async () => (await import("./verified.js")).verifyAnswer(turn, sources)} />`}
     ${turn.answer && may("feedback.give") && html`<${Thumbs} turn=${turn} />`}`;
 }
 

@@ -67,7 +67,7 @@ function pause(milliseconds, signal) {
 function take(turn, event, data) {
   if (event === "stage_started") turn.stages.push({ stage: data.stage });
   else if (event === "stage_ended") {
-    const open = turn.stages.findLast((one) => one.stage === data.traced.stage && !one.traced);
+    const open = turn.stages.findLast((stage) => stage.stage === data.traced.stage && !stage.traced);
     if (open) open.traced = data.traced;
     else turn.stages.push({ stage: data.traced.stage, traced: data.traced });
   } else if (event === "note") turn.notes.push(data.text);
@@ -117,10 +117,10 @@ export async function put(question, options = {}) {
 function goOn(turn) {
   if (turn.state !== "done" || turn.answer?.suggested?.length || !may("suggest")) return;
   const sources = sourcesOf(turn);
-  const cited = sources.filter((one) => one.cited);
-  const places = (cited.length ? cited : sources.slice(0, 3)).map((one) => [one.chunk_id, one.spans[0].start]);
+  const cited = sources.filter((source) => source.cited);
+  const places = (cited.length ? cited : sources.slice(0, 3)).map((source) => [source.chunk_id, source.spans[0].start]);
   if (!places.length) return;
-  suggest(Object.fromEntries(places), talk.turns.map((one) => one.question), turn.collection).then(
+  suggest(Object.fromEntries(places), talk.turns.map((turn) => turn.question), turn.collection).then(
     (questions) => { turn.suggested = questions; changed(); },
     () => { /* The answer stands without them. */ });
 }
@@ -129,7 +129,7 @@ const WHOLE = 20; // Answers of which all is known.
 
 // The files of this conversation: only who added them may read them.
 function attached() {
-  return talk.room ? queue.files.filter((one) => one.room === talk.room) : [];
+  return talk.room ? queue.files.filter((file) => file.room === talk.room) : [];
 }
 
 function folder(room) {
@@ -138,7 +138,7 @@ function folder(room) {
 
 // What is asked about: the files of this conversation, chosen documents, a folder, or everything.
 function within() {
-  if (talk.only && attached().some((one) => one.state === "done")) return below(folder(talk.room));
+  if (talk.only && attached().some((file) => file.state === "done")) return below(folder(talk.room));
   if (talk.documents.length) return { any_of: ["path", ...talk.documents] };
   return talk.folder ? below(talk.folder) : null;
 }
@@ -192,7 +192,7 @@ async function earlier() {
 
 export function stored(entry) {
   const { block, notes } = entry;
-  const asked = block.conversations.find((one) => one.role === "user");
+  const asked = block.conversations.find((message) => message.role === "user");
   const turn = newTurn(asked?.content || "", notes.collection);
   return Object.assign(turn, { room: block.room_id, id: block.chat_id || turn.id, answerId: block.chat_id, state: "done", answer: notes.answer.text && !block.is_error ? notes.answer : null,
     text: block.result.final_response, verdicts: notes.verdicts, nearest: notes.nearest || [], trace: notes.trace,
@@ -212,12 +212,12 @@ export function AskPage() {
   }, [room]);
   const known = collections.value || [];
   useEffect(() => {
-    const names = known.map((one) => one.collection.name);
+    const names = known.map((entry) => entry.collection.name);
     if (names.length && !names.includes(talk.collection)) talk.collection = names.includes("default") ? "default" : names[0];
     changed();
   }, [collections.value]);
   const edit = (question) => { talk.draft = question; changed(); document.getElementById("question").focus(); };
-  const documents = known.reduce((sum, one) => sum + one.documents, 0);
+  const documents = known.reduce((sum, entry) => sum + entry.documents, 0);
   return html`<div class="ask"><div class="talk">
     <h1 class="unseen">${t("Ask")}</h1>
     ${failed && html`<${Failure} error=${failed} again=${() => go("ask")} />`}
@@ -279,7 +279,7 @@ function Turns({ onEdit }) {
 // What somebody sees who has not asked yet.
 function Welcome({ documents, known }) {
   const collection = talk.collection || known?.[0]?.collection.name || "default";
-  const here = known?.find((one) => one.collection.name === collection)?.documents ?? 0;
+  const here = known?.find((entry) => entry.collection.name === collection)?.documents ?? 0;
   const samples = useSamples(here > 0 && collection);
   const own = here > 0 && samples && here > samples.length;
   const suggested = useLoaded(async () => (own ? suggest({}, [], collection) : []), [collection, documents, own]);
@@ -300,7 +300,7 @@ function Welcome({ documents, known }) {
     ${!may("collections") && html`<p>${t("You are a guest here: you can ask. Sign in to see and add documents.")}</p>
       <${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}
     ${own && suggested.busy && html`<${Busy} />`}${questions.length > 0 && html`<h3>${t("Try one of these")}</h3>
-      ${questions.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => put(one)}>${one}</button>`)}`}
+      ${questions.map((question) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => put(question)}>${question}</button>`)}`}
     <p><${RemoveSamples} collection=${collection} paths=${samples} /></p>
   </section>`;
 }
@@ -317,7 +317,7 @@ const STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: 
 function Composer({ known }) {
   const field = useRef(null);
   const [, redraw] = useState(null); // Of this field alone, as somebody types below hundreds of answers.
-  const fit = () => { const one = field.current; one.style.height = "auto"; one.style.height = `${Math.min(one.scrollHeight, 200)}px`; };
+  const fit = () => { const area = field.current; area.style.height = "auto"; area.style.height = `${Math.min(area.scrollHeight, 200)}px`; };
   useLayoutEffect(fit, [talk.draft]);
   const send = (event) => { event?.preventDefault(); put(talk.draft); };
   const key = (event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send(event); };
@@ -325,16 +325,16 @@ function Composer({ known }) {
   const chooseCollection = (value) => { Object.assign(talk, { folder: "", documents: [] }); choose("collection")(value); };
   const forNow = (name) => (value) => { talk[name] = value; changed(); };
   const choices = talk.choices || talk.folder || talk.mode;
-  const names = known.map((one) => [one.collection.name, one.collection.name]);
+  const names = known.map((entry) => [entry.collection.name, entry.collection.name]);
   const files = useRef(null);
   const mine = attached();
   const pick = (event) => { attach(chosen(event.target.files)); event.target.value = ""; };
   const drop = async (event) => { event.preventDefault(); attach(await dropped(event.dataTransfer)); };
   const adds = may("ingest") && Boolean(principal().user);
   return html`<form class="composer" onSubmit=${send} onDragOver=${adds ? (event) => event.preventDefault() : null} onDrop=${adds ? drop : null}>
-    ${mine.length > 0 && html`<ul class="attached" aria-label=${t("Files of this conversation")}>${mine.map((one) => html`<li key=${one.path} class=${one.state}>
-      <${Icon} name=${one.state === "done" ? "check" : one.state === "failed" || one.state === "skipped" ? "warn" : "documents"} /><span dir="auto">${one.file.name}</span>
-      <span class="dim" role="status">${one.reason || (one.state === "sending" ? percent(one.share) : t(STATES[one.state]))}</span></li>`)}
+    ${mine.length > 0 && html`<ul class="attached" aria-label=${t("Files of this conversation")}>${mine.map((file) => html`<li key=${file.path} class=${file.state}>
+      <${Icon} name=${file.state === "done" ? "check" : file.state === "failed" || file.state === "skipped" ? "warn" : "documents"} /><span dir="auto">${file.file.name}</span>
+      <span class="dim" role="status">${file.reason || (file.state === "sending" ? percent(file.share) : t(STATES[file.state]))}</span></li>`)}
       <li class="plainly"><label class="row"><input type="checkbox" checked=${talk.only} onChange=${(event) => { talk.only = event.target.checked; changed(); }} /> <span>${t("Answer from these files only")}</span></label></li></ul>`}
     ${talk.documents.length > 0 && html`<ul class="attached" aria-label=${t("Documents that are asked about")}><li><${Icon} name="documents" />
       <span dir="auto" title=${talk.documents.join("\n")}>${talk.documents.length === 1 ? talk.documents[0].split("/").pop() : t("{count} documents", { count: number(talk.documents.length) })}</span>
@@ -401,13 +401,13 @@ export function Conversations() {
   const [wanted, setWanted] = useState("");
   const found = useLoaded(async () => (may("conversations.rooms") ? call("conversations.rooms", { limit: 200 }) : null), [page.session, page.rooms]);
   const shares = useLoaded(async () => (may("shares.list_all") && principal().user ? call("shares.list_all") : []), [page.session, page.rooms]);
-  const shared = new Map((shares.value || []).map((one) => [`${one.user_id} ${one.room}`, one.id]));
-  const rooms = (found.value?.rooms || []).filter((one) => one.title.toLowerCase().includes(wanted.toLowerCase()));
+  const shared = new Map((shares.value || []).map((share) => [`${share.user_id} ${share.room}`, share.id]));
+  const rooms = (found.value?.rooms || []).filter((room) => room.title.toLowerCase().includes(wanted.toLowerCase()));
   if (found.error || !found.value?.rooms.length) return null;
   return html`<section class="conversations"><h2>${t("Conversations")}</h2>
     <label class="search"><${Icon} name="search" /><span class="unseen">${t("Search conversations")}</span>
       <input type="search" value=${wanted} placeholder=${t("Search conversations")} onInput=${(event) => setWanted(event.target.value)} /></label>
-    <ul>${rooms.map((one) => html`<${Room} key=${one.user_id + one.room} room=${one} shared=${shared.get(`${one.user_id} ${one.room}`)} />`)}</ul>
+    <ul>${rooms.map((room) => html`<${Room} key=${room.user_id + room.room} room=${room} shared=${shared.get(`${room.user_id} ${room.room}`)} />`)}</ul>
     ${!rooms.length && html`<p class="hint">${t("No title contains these words.")}</p>`}</section>`;
 }
 
@@ -420,7 +420,7 @@ async function removeFiles(room) {
   }
 }
 
-const bytesOf = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
 
 // Shows a conversation to others, by an address to copy.
 async function share(room) {

@@ -37,9 +37,9 @@ export function AuditView() {
       ${field("about", t("About"))}${field("from", t("Since"), "date")}${field("to", t("Until"), "date")}<p><button class="button primary">${t("Show")}</button></p></form>
     ${found.error && html`<${Failure} error=${found.error} again=${() => load(found.events)} />`}
     ${found.lost > 0 && html`<div class="callout bad"><div>${t("{count} events were lost; the server's log says why.", { count: number(found.lost) })}</div></div>`}
-    ${found.events.length > 0 && html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("What was done"), t("About"), t("Outcome"), t("Address")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
-      <tbody>${found.events.map((one) => html`<tr key=${one.id}><td class="time">${when(one.at)}</td><td dir="auto">${one.user || "–"}</td><td>${t(KINDS[one.kind] ?? one.kind)} <span class="dim"><bdi dir="ltr">${one.operation}</bdi></span></td><td dir="auto">${one.what}</td>
-        <td><span class=${`badge ${BADGES[one.outcome]}`}>${t(OUTCOMES[one.outcome])}</span> <span class="dim">${one.detail}${one.count > 1 && ` × ${number(one.count)}`}</span></td><td><bdi dir="ltr">${one.address}</bdi></td></tr>`)}</tbody></table></div>`}
+    ${found.events.length > 0 && html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("What was done"), t("About"), t("Outcome"), t("Address")].map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+      <tbody>${found.events.map((event) => html`<tr key=${event.id}><td class="time">${when(event.at)}</td><td dir="auto">${event.user || "–"}</td><td>${t(KINDS[event.kind] ?? event.kind)} <span class="dim"><bdi dir="ltr">${event.operation}</bdi></span></td><td dir="auto">${event.what}</td>
+        <td><span class=${`badge ${BADGES[event.outcome]}`}>${t(OUTCOMES[event.outcome])}</span> <span class="dim">${event.detail}${event.count > 1 && ` × ${number(event.count)}`}</span></td><td><bdi dir="ltr">${event.address}</bdi></td></tr>`)}</tbody></table></div>`}
     ${found.busy && html`<${Busy} />`}${!found.busy && !found.error && !found.events.length && html`<p class="dim">${t("No events match.")}</p>`}
     ${found.more && !found.busy && html`<${Button} label=${t("Show more")} onClick=${() => load(found.events)} />`}`;
 }

@@ -167,13 +167,13 @@ function Blocks({ read, spans, span, chunks, collection }) {
       shown.push(html`<p class="page-mark" key=${`p${page}-${first.start}`}>${t("Page {page}", { page })}</p>`);
     }
     if (chunks) {
-      const starting = read.chunks.findIndex((one, index) => index > chunk && one.start <= first.start + read.offset
-        && first.start + read.offset < one.end);
+      const starting = read.chunks.findIndex((later, index) => index > chunk && later.start <= first.start + read.offset
+        && first.start + read.offset < later.end);
       if (starting > chunk) {
         chunk = starting;
-        const one = read.chunks[chunk];
-        shown.push(html`<p class="chunk-mark" key=${one.chunk_id}>${t("Passage {number}", { number: chunk + 1 })}
-          <span> · ${one.kind} · ${one.language} · ${t("{count} characters", { count: number(one.end - one.start) })}</span></p>`);
+        const passage = read.chunks[chunk];
+        shown.push(html`<p class="chunk-mark" key=${passage.chunk_id}>${t("Passage {number}", { number: chunk + 1 })}
+          <span> · ${passage.kind} · ${passage.language} · ${t("{count} characters", { count: number(passage.end - passage.start) })}</span></p>`);
       }
     }
     const pictures = group.flatMap((block) => block.pictures || []).filter((id) => !drawn.has(id) && drawn.add(id));
@@ -213,8 +213,8 @@ function Block({ group, text }) {
       return html`<${`h${level}`}>${inside()}</${`h${level}`}>`;
     }
     case "item":
-      return html`<ul class="items">${group.map((one) => html`<li key=${one.start}
-        class=${`level-${Math.min(5, Math.max(1, one.level))}`}>${text.pieces(one.start, one.end)}</li>`)}</ul>`;
+      return html`<ul class="items">${group.map((item) => html`<li key=${item.start}
+        class=${`level-${Math.min(5, Math.max(1, item.level))}`}>${text.pieces(item.start, item.end)}</li>`)}</ul>`;
     case "table": return html`<${Table} group=${group} text=${text} />`;
     case "code": return html`<pre tabindex="0"><code>${text.pieces(block.start, block.end, (said) => said)}</code></pre>`;
     case "quote": return html`<blockquote>${inside()}</blockquote>`;
@@ -231,13 +231,13 @@ function Table({ group, text }) {
   const columns = [...new Set(rows.flatMap((row) => row.map((cell) => cell.column)))];
   const label = group[0].label;
   if (columns.length < 2 || columns.length > 40) {
-    return html`<div class="scroll" tabindex="0">${group.map((one) => html`<p class="text rows">${text.pieces(one.start, one.end)}</p>`)}</div>`;
+    return html`<div class="scroll" tabindex="0">${group.map((block) => html`<p class="text rows">${text.pieces(block.start, block.end)}</p>`)}</div>`;
   }
   return html`<div class="scroll" tabindex="0"><table>${label && html`<caption>${label}</caption>`}
-    <thead><tr>${columns.map((one) => (one ? html`<th scope="col">${one}</th>` : html`<td></td>`))}</tr></thead>
+    <thead><tr>${columns.map((column) => (column ? html`<th scope="col">${column}</th>` : html`<td></td>`))}</tr></thead>
     <tbody>${rows.map((row) => html`<tr class=${row.some((cell) => text.touched(cell.start, cell.end)) ? "touched" : ""}>
       ${columns.map((column) => {
-        const cell = row.find((one) => one.column === column);
+        const cell = row.find((block) => block.column === column);
         return html`<td>${cell && text.pieces(cell.start, cell.end)}</td>`;
       })}</tr>`)}</tbody></table></div>`;
 }

@@ -26,10 +26,10 @@ export default function DocumentsPage() {
 function Overview({ named }) {
   const collections = useLoaded(() => call("collections"), [page.ingested]);
   const [fresh, setFresh] = useState([]);
-  const names = [...new Set([...(collections.value || []).map((one) => one.collection.name), ...fresh])];
+  const names = [...new Set([...(collections.value || []).map((collection) => collection.collection.name), ...fresh])];
   if (!names.length) names.push("default");
   const current = names.includes(named) ? named : names.includes(talk.collection) ? talk.collection : names[0];
-  const summary = (collections.value || []).find((one) => one.collection.name === current);
+  const summary = (collections.value || []).find((collection) => collection.collection.name === current);
   const samples = useSamples(summary?.documents > 0 && current);
   const create = async () => {
     const name = await askUser({ title: t("New collection"), text: t("A collection is a set of documents that is searched separately."), field: t("Name"), confirm: t("Create") });
@@ -47,7 +47,7 @@ function Overview({ named }) {
   };
   if (collections.error) return html`<div class="sheet"><${Failure} error=${collections.error} again=${collections.reload} /></div>`;
   return html`<div class="sheet"><div class="row spread"><h1>${t("Documents")}</h1>
-      <div class="row low"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
+      <div class="row low"><${Choice} label=${t("Collection")} value=${current} options=${names.map((name) => [name, name])} onChange=${(name) => go("documents", name)} />
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
       ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${() => setFolderReaders(current)} />`}
       <${RemoveSamples} collection=${current} paths=${samples} />
@@ -69,7 +69,7 @@ function Drop({ collection, empty }) {
   const [tags, setTags] = useState("");
   const [skipCopies, setSkipCopies] = useState(false);
   const files = useRef(null), folder = useRef(null);
-  const named = tags.split(",").map((one) => one.trim()).filter(Boolean);
+  const named = tags.split(",").map((tag) => tag.trim()).filter(Boolean);
   const send = (given) => add(given, collection, { folder: folderName, skipCopies, ...(readers.trim() ? { allowed: readerNames(readers) } : {}), ...(named.length ? { metadata: { tags: named } } : {}) });
   const take = async (event) => {
     event.preventDefault();
@@ -102,8 +102,8 @@ const FILE_STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", read
 
 function Queue() {
   const found = counts();
-  const failed = queue.files.filter((one) => one.state === "failed");
-  const left = queue.files.filter((one) => !["done", "failed", "skipped"].includes(one.state));
+  const failed = queue.files.filter((file) => file.state === "failed");
+  const left = queue.files.filter((file) => !["done", "failed", "skipped"].includes(file.state));
   const order = { failed: 0, sending: 1, reading: 2, sent: 3, waiting: 4, skipped: 5, done: 6 };
   const shown = [...queue.files].sort((a, b) => order[a.state] - order[b.state]).slice(0, 100);
   const progress = queue.progress;
@@ -114,23 +114,23 @@ function Queue() {
       ${failed.length > 0 && html`<${Button} icon="again" label=${t("Try the failed ones again")} onClick=${() => again(failed)} />`}
       ${!left.length && html`<${Button} icon="close" label=${t("Clear the list")} onClick=${clear} />`}</div></div>
     ${progress && html`<p class="dim">${phase(progress)}</p><${Bar} share=${share(progress)} />`}
-    <ul>${shown.map((one) => html`<li key=${one.collection + one.path} class=${one.state}>
-      <span class="name" dir="auto">${legible(one.path.slice(1))}</span>
-      <span class="state">${t(FILE_STATES[one.state])}${one.state === "sending" ? ` ${Math.round(one.share * 100)} %` : ""}</span>
-      ${one.reason && html`<span class="reason" dir="auto">${reasonFor(one.path, one.reason)}</span>`}
-      ${one.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => again([one])} />`}</li>`)}</ul>
+    <ul>${shown.map((file) => html`<li key=${file.collection + file.path} class=${file.state}>
+      <span class="name" dir="auto">${legible(file.path.slice(1))}</span>
+      <span class="state">${t(FILE_STATES[file.state])}${file.state === "sending" ? ` ${Math.round(file.share * 100)} %` : ""}</span>
+      ${file.reason && html`<span class="reason" dir="auto">${reasonFor(file.path, file.reason)}</span>`}
+      ${file.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => again([file])} />`}</li>`)}</ul>
     ${queue.files.length > shown.length && html`<p class="hint">${t("and {count} more", { count: number(queue.files.length - shown.length) })}</p>`}
   </section>`;
 }
 
 // Files that were for some readers only are tried again for those, or for others that are named now.
 async function again(items) {
-  const rest = items.filter((one) => !one.allowed);
+  const rest = items.filter((item) => !item.allowed);
   const readers = new Map();
-  for (const one of items.filter((item) => item.allowed)) readers.set(one.allowed.join(", "), [...(readers.get(one.allowed.join(", ")) || []), one]);
+  for (const limited of items.filter((item) => item.allowed)) readers.set(limited.allowed.join(", "), [...(readers.get(limited.allowed.join(", ")) || []), limited]);
   for (const [names, some] of readers) {
     const allowed = await wantedReaders(some.length > 1 ? t("{count} files", { count: number(some.length) }) : some[0].path, names.split(", "));
-    if (allowed) rest.push(...some.map((one) => Object.assign(one, { allowed: allowed.length ? allowed : undefined })));
+    if (allowed) rest.push(...some.map((item) => Object.assign(item, { allowed: allowed.length ? allowed : undefined })));
   }
   if (rest.length) retry(rest);
 }
@@ -182,14 +182,14 @@ function Search({ collection, empty }) {
 // The part of a passage where the words stand.
 function excerpt(text, words) {
   const low = text.toLowerCase();
-  const first = Math.min(...words.map((one) => low.indexOf(one)).filter((place) => place >= 0), text.length);
+  const first = Math.min(...words.map((word) => low.indexOf(word)).filter((place) => place >= 0), text.length);
   const start = first === text.length ? 0 : Math.max(0, first - 80);
   return (start ? "…" : "") + text.slice(start, start + 360) + (start + 360 < text.length ? "…" : "");
 }
 
 function lit(text, words) {
   if (!words.length) return text;
-  const pattern = new RegExp(`(${words.map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "giu");
+  const pattern = new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "giu");
   return text.split(pattern).map((part, index) => (index % 2 ? html`<mark>${part}</mark>` : part));
 }
 
@@ -210,7 +210,7 @@ function List({ collection, summary }) {
   if (!all.length && found.busy && !narrowed) return html`<${Busy} />`;
   if (!all.length && !narrowed) return html`<p class="dim">${t("There are no documents in this collection yet.")}</p>`;
   const low = wanted.toLowerCase();
-  const some = all.filter((one) => (only === "all" || one.status === only) && `${one.title} ${one.path}`.toLowerCase().includes(low));
+  const some = all.filter((document) => (only === "all" || document.status === only) && `${document.title} ${document.path}`.toLowerCase().includes(low));
   const pick = (path, on) => { const next = new Set(picked); if (on) next.add(path); else next.delete(path); setPicked(next); };
   const remove = async () => {
     const sure = await askUser({ title: t("Delete {count} documents?", { count: picked.size }), text: [...picked].slice(0, 5).join(", "), confirm: t("Delete"), danger: true });
@@ -246,12 +246,12 @@ function List({ collection, summary }) {
     ${!all.length && html`<p class="dim" role="status">${t("No documents match.")}</p>`}
     <div class="scroll" tabindex="0"><table class="list"><thead><tr><td></td><th scope="col">${t("Document")}</th><th scope="col">${t("State")}</th>
       <th scope="col">${t("Passages")}</th><th scope="col">${t("Pages")}</th><th scope="col">${t("Size")}</th><th scope="col">${t("Changed")}</th></tr></thead>
-    <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
-      <td><input type="checkbox" aria-label=${t("Choose {title}", { title: one.title || one.path })} checked=${picked.has(one.path)} onChange=${(event) => pick(one.path, event.target.checked)} /></td>
-      <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(one.id)}`}>${legible(one.title || one.path)}</a><span class="path" dir="auto">${legible(one.path)}</span>
-        ${one.error && html`<span class="bad" dir="auto">${reasonFor(one.path, one.error)}</span>`}</td>
-      <td><span class=${`badge ${{ ready: "high", failed: "low" }[one.status] || "medium"}`}>${t(STATES[one.status])}</span></td>
-      <td class="figure">${number(one.chunks)}</td><td class="figure">${one.pages ? number(one.pages) : ""}</td><td class="figure">${size(one.size)}</td><td class="figure">${one.modified ? when(one.modified) : ""}</td></tr>`)}</tbody></table></div>
+    <tbody>${some.slice(0, shown).map((document) => html`<tr key=${document.id}>
+      <td><input type="checkbox" aria-label=${t("Choose {title}", { title: document.title || document.path })} checked=${picked.has(document.path)} onChange=${(event) => pick(document.path, event.target.checked)} /></td>
+      <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(document.id)}`}>${legible(document.title || document.path)}</a><span class="path" dir="auto">${legible(document.path)}</span>
+        ${document.error && html`<span class="bad" dir="auto">${reasonFor(document.path, document.error)}</span>`}</td>
+      <td><span class=${`badge ${{ ready: "high", failed: "low" }[document.status] || "medium"}`}>${t(STATES[document.status])}</span></td>
+      <td class="figure">${number(document.chunks)}</td><td class="figure">${document.pages ? number(document.pages) : ""}</td><td class="figure">${size(document.size)}</td><td class="figure">${document.modified ? when(document.modified) : ""}</td></tr>`)}</tbody></table></div>
     ${some.length > shown && html`<${Button} label=${t("Show more")} onClick=${() => setShown(shown + SHOWN)} />`}
     ${all.length >= limit && html`<${Button} label=${t("Load more documents")} onClick=${() => setLimit(limit + LISTED)} />`}</section>`;
 }
@@ -261,15 +261,15 @@ const MOST_VALUES = 50; // Of a key, to choose from.
 // What is known of the documents besides their text: one value of each key can be asked for.
 function MetadataFilter({ collection, having, onChange }) {
   const found = useLoaded(() => call("reading.facets", { collection, limit: MOST_VALUES }), [collection, page.ingested]);
-  const facets = (found.value || []).filter((one) => one.values.some((value) => value.documents > 1) || one.key in having);
+  const facets = (found.value || []).filter((facet) => facet.values.some((value) => value.documents > 1) || facet.key in having);
   if (!facets.length) return null;
   const set = (key) => (value) => {
     const { [key]: _, ...rest } = having;
     onChange(value ? { ...rest, [key]: JSON.parse(value) } : rest);
   };
   return html`<details class="metadata" open=${Object.keys(having).length > 0}><summary>${t("Filter by metadata")}</summary>
-    <div class="row">${facets.map((one) => html`<${Choice} key=${one.key} label=${one.key} value=${one.key in having ? JSON.stringify(having[one.key]) : ""} onChange=${set(one.key)}
-      options=${[["", t("Any")], ...one.values.map(({ value, documents }) => [JSON.stringify(value), `${value} (${number(documents)})`])]} />`)}</div></details>`;
+    <div class="row">${facets.map((facet) => html`<${Choice} key=${facet.key} label=${facet.key} value=${facet.key in having ? JSON.stringify(having[facet.key]) : ""} onChange=${set(facet.key)}
+      options=${[["", t("Any")], ...facet.values.map(({ value, documents }) => [JSON.stringify(value), `${value} (${number(documents)})`])]} />`)}</div></details>`;
 }
 
 async function listed(collection, narrowed, limit) {
@@ -318,7 +318,7 @@ function OneDocument({ collection, id }) {
 
 function Metadata({ document }) {
   const rows = [[t("Title"), document.title], [t("Path"), document.path], [t("Type"), kindOf(document)], [t("State"), t(STATES[document.status])],
-    [t("Who can read it"), document.allowed.map((one) => (one === "*" ? t("Everyone") : one)).join(", ")], [t("Version"), document.version], [t("From"), document.source],
+    [t("Who can read it"), document.allowed.map((reader) => (reader === "*" ? t("Everyone") : reader)).join(", ")], [t("Version"), document.version], [t("From"), document.source],
     ...Object.entries(document.metadata || {})];
   return html`<div class="scroll" tabindex="0"><table><tbody>${rows.filter(([, value]) => value !== "" && value !== null).map(([name, value]) => html`<tr key=${name}>
     <th scope="row" dir="auto">${name}</th><td dir="auto">${typeof value === "object" ? JSON.stringify(value) : String(value)}</td></tr>`)}</tbody></table></div>`;

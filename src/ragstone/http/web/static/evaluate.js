@@ -75,25 +75,25 @@ function Overview() {
       ${may("evaluation.from_feedback") && html`<${Button} icon="up" label=${t("From feedback")} onClick=${() => tried(() => fromFeedback(first))} />`}</div>
     <p class="hint">${t("A file has one question per line, or is JSON lines or CSV with the fields question, answers, sources, answerable.")}</p>
     <h2>${t("Sets of questions")}</h2>
-    ${!sets.value ? html`<${Busy} />` : sets.value.length ? html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Collection"), t("Questions"), t("Changed")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
-      <tbody>${sets.value.map((one) => html`<tr key=${one.id}><td class="wide"><a dir="auto" href=${`#/evaluate/set/${one.id}`}>${one.name}</a></td><td dir="auto">${one.collection}</td><td class="figure">${number(one.size)}</td><td class="figure">${when(one.changed_at)}</td></tr>`)}</tbody></table></div>`
+    ${!sets.value ? html`<${Busy} />` : sets.value.length ? html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Collection"), t("Questions"), t("Changed")].map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+      <tbody>${sets.value.map((set) => html`<tr key=${set.id}><td class="wide"><a dir="auto" href=${`#/evaluate/set/${set.id}`}>${set.name}</a></td><td dir="auto">${set.collection}</td><td class="figure">${number(set.size)}</td><td class="figure">${when(set.changed_at)}</td></tr>`)}</tbody></table></div>`
       : html`<p class="dim">${t("There are none yet.")}</p>`}
     <h2>${t("Runs")}</h2><${Runs} found=${runs} /></div>`;
 }
 
 function Runs({ found }) {
   useEffect(() => {
-    if (!found.value?.some((one) => ["queued", "running"].includes(one.state))) return undefined;
+    if (!found.value?.some((run) => ["queued", "running"].includes(run.state))) return undefined;
     const timer = setTimeout(found.reload, 1500);
     return () => clearTimeout(timer);
   }, [found.value]);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   if (!found.value.length) return html`<p class="dim">${t("No evaluations yet.")}</p>`;
-  return html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Questions"), t("Collection"), t("State"), t("Right")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
-    <tbody>${found.value.map((one) => html`<tr key=${one.id}><td class="figure"><a href=${`#/evaluate/run/${one.id}`}>${when(one.started_at)}</a></td><td class="wide" dir="auto">${one.set_name}</td><td dir="auto">${one.collection}</td>
-      <td>${one.state === "running" ? t("{asked} of {total} asked", { asked: number(one.asked), total: number(one.total) }) : t(STATES[one.state])}</td>
-      <td dir="auto">${one.figures.map((figure) => `${figure.setting} ${shown("right", figure.measures.right)}`).join(" · ")}</td></tr>`)}</tbody></table></div>`;
+  return html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Questions"), t("Collection"), t("State"), t("Right")].map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+    <tbody>${found.value.map((run) => html`<tr key=${run.id}><td class="figure"><a href=${`#/evaluate/run/${run.id}`}>${when(run.started_at)}</a></td><td class="wide" dir="auto">${run.set_name}</td><td dir="auto">${run.collection}</td>
+      <td>${run.state === "running" ? t("{asked} of {total} asked", { asked: number(run.asked), total: number(run.total) }) : t(STATES[run.state])}</td>
+      <td dir="auto">${run.figures.map((figure) => `${figure.setting} ${shown("right", figure.measures.right)}`).join(" · ")}</td></tr>`)}</tbody></table></div>`;
 }
 
 function blank() {
@@ -112,30 +112,30 @@ function SetForm({ given, isNew }) {
   const collections = useLoaded(() => call("collections"), []);
   const [name, setName] = useState(given.name);
   const [collection, setCollection] = useState(given.collection || "default");
-  const [questions, setQuestions] = useState(given.questions.length ? given.questions.map((one) => ({ ...one, key: newId() })) : [blank()]);
+  const [questions, setQuestions] = useState(given.questions.length ? given.questions.map((question) => ({ ...question, key: newId() })) : [blank()]);
   const [limit, setLimit] = useState(SHOWN);
   const [changed, setChanged] = useState(isNew);
-  const change = (index, part) => { setQuestions(questions.map((one, place) => (place === index ? { ...one, ...part } : one))); setChanged(true); };
-  const filled = questions.filter((one) => one.question.trim()).map(({ key, ...one }) => one);
+  const change = (index, part) => { setQuestions(questions.map((question, place) => (place === index ? { ...question, ...part } : question))); setChanged(true); };
+  const filled = questions.filter((question) => question.question.trim()).map(({ key, ...question }) => question);
   const keep = async () => {
     const kept = await call("evaluation.put_set", { collection, name, questions: filled });
     setChanged(false);
     return kept;
   };
-  const kept = (event) => { event.preventDefault(); tried(keep, (one) => { notify(t("The questions are saved.")); go("evaluate", "set", one.id); }); };
+  const kept = (event) => { event.preventDefault(); tried(keep, (saved) => { notify(t("The questions are saved.")); go("evaluate", "set", saved.id); }); };
   const remove = async () => {
     const sure = await askUser({ title: t("Delete this set of questions?"), text: name, confirm: t("Delete"), danger: true });
     if (sure) tried(() => call("evaluation.remove_set", { id: given.id }), () => go("evaluate"));
   };
-  const download = () => save(`${name || "questions"}.jsonl`, filled.map((one) => JSON.stringify(one)).join("\n") + "\n", "application/jsonl");
-  const names = (collections.value || []).map((one) => [one.collection.name, one.collection.name]);
-  if (!names.some(([one]) => one === collection)) names.push([collection, collection]);
+  const download = () => save(`${name || "questions"}.jsonl`, filled.map((question) => JSON.stringify(question)).join("\n") + "\n", "application/jsonl");
+  const names = (collections.value || []).map((collection) => [collection.collection.name, collection.collection.name]);
+  if (!names.some(([name]) => name === collection)) names.push([collection, collection]);
   return html`<div class="sheet"><p><a href="#/evaluate">${t("Evaluate")}</a></p>
     <h1 dir="auto">${isNew ? t("New set of questions") : given.name}</h1>
     <form onSubmit=${kept}>
       <div class="options"><label class="field"><span>${t("Name")}</span><input required maxlength="255" dir="auto" value=${name} onInput=${(event) => { setName(event.target.value); setChanged(true); }} /></label>
         <${Choice} label=${t("Collection")} value=${collection} options=${names} onChange=${(value) => { setCollection(value); setChanged(true); }} /></div>
-      <ol class="questions">${questions.slice(0, limit).map((one, index) => html`<${OneQuestion} key=${one.key} number=${index + 1} one=${one} onChange=${(part) => change(index, part)}
+      <ol class="questions">${questions.slice(0, limit).map((question, index) => html`<${OneQuestion} key=${question.key} number=${index + 1} question=${question} onChange=${(part) => change(index, part)}
         onRemove=${() => { setQuestions(questions.filter((_, place) => place !== index)); setChanged(true); }} />`)}</ol>
       ${questions.length > limit && html`<p><${Button} label=${t("Show {count} more questions", { count: number(questions.length - limit) })} onClick=${() => setLimit(limit + SHOWN)} /></p>`}
       <div class="row"><${Button} icon="plus" label=${t("Another question")} onClick=${() => { setQuestions([...questions, blank()]); setLimit(Math.max(limit, questions.length + 1)); setChanged(true); }} />
@@ -148,23 +148,23 @@ function SetForm({ given, isNew }) {
 
 // One accepted answer, or one document, in each line.
 function lines(text) {
-  return text.split("\n").map((one) => one.trim()).filter(Boolean);
+  return text.split("\n").map((line) => line.trim()).filter(Boolean);
 }
 
-function OneQuestion({ number: place, one, onChange, onRemove }) {
-  const [answers, setAnswers] = useState(one.answers.join("\n"));
-  const [sources, setSources] = useState(one.sources.join("\n"));
+function OneQuestion({ number: place, question, onChange, onRemove }) {
+  const [answers, setAnswers] = useState(question.answers.join("\n"));
+  const [sources, setSources] = useState(question.sources.join("\n"));
   return html`<li class="card"><div class="row spread"><label class="field grow"><span>${t("Question {number}", { number: place })}</span>
-      <input dir="auto" maxlength="20000" value=${one.question} onInput=${(event) => onChange({ question: event.target.value })} /></label>
+      <input dir="auto" maxlength="20000" value=${question.question} onInput=${(event) => onChange({ question: event.target.value })} /></label>
       <${Button} icon="trash" quiet label=${t("Remove question {number}", { number: place })} onClick=${onRemove} /></div>
-    <div class="expected"><label class="field"><span>${t("Accepted answers, one per line")}</span><textarea rows="2" dir="auto" disabled=${!one.answerable} value=${answers}
+    <div class="expected"><label class="field"><span>${t("Accepted answers, one per line")}</span><textarea rows="2" dir="auto" disabled=${!question.answerable} value=${answers}
         onInput=${(event) => { setAnswers(event.target.value); onChange({ answers: lines(event.target.value) }); }}></textarea></label>
-      <label class="field"><span>${t("Documents that contain it, one per line")}</span><textarea rows="2" dir="auto" disabled=${!one.answerable} value=${sources} placeholder="report.pdf#page=3"
+      <label class="field"><span>${t("Documents that contain it, one per line")}</span><textarea rows="2" dir="auto" disabled=${!question.answerable} value=${sources} placeholder="report.pdf#page=3"
         onInput=${(event) => { setSources(event.target.value); onChange({ sources: lines(event.target.value) }); }}></textarea></label></div>
-    <label class="row"><input type="checkbox" checked=${!one.answerable} onChange=${(event) => onChange({ answerable: !event.target.checked })} /> <span>${t("The documents do not contain the answer")}</span></label>
-    ${one.liked && html`<p class="judged"><${Icon} name="up" /> <strong>${t("Good answer")}:</strong> <span dir="auto">${one.liked.slice(0, 400)}</span></p>`}
-    ${one.disliked && html`<p class="judged"><${Icon} name="down" /> <strong>${t("Bad answer")}:</strong> <span dir="auto">${one.disliked.slice(0, 400)}</span></p>`}
-    ${one.comment && html`<p class="dim" dir="auto">${one.comment}</p>`}</li>`;
+    <label class="row"><input type="checkbox" checked=${!question.answerable} onChange=${(event) => onChange({ answerable: !event.target.checked })} /> <span>${t("The documents do not contain the answer")}</span></label>
+    ${question.liked && html`<p class="judged"><${Icon} name="up" /> <strong>${t("Good answer")}:</strong> <span dir="auto">${question.liked.slice(0, 400)}</span></p>`}
+    ${question.disliked && html`<p class="judged"><${Icon} name="down" /> <strong>${t("Bad answer")}:</strong> <span dir="auto">${question.disliked.slice(0, 400)}</span></p>`}
+    ${question.comment && html`<p class="dim" dir="auto">${question.comment}</p>`}</li>`;
 }
 
 const STRATEGIES = ["", "hybrid", "dense", "bm25", "fusion", "two_stage", "hierarchical", "sequential", "iterative", "graph", "graph_low", "graph_high"];
@@ -179,27 +179,27 @@ function Begin({ ready, keep }) {
   const [settings, setSettings] = useState([plain()]);
   const [busy, setBusy] = useState(false);
   const or = (value, made) => (value === "" ? null : made(value));
-  const change = (index, part) => setSettings(settings.map((one, place) => (place === index ? { ...one, ...part } : one)));
+  const change = (index, part) => setSettings(settings.map((setting, place) => (place === index ? { ...setting, ...part } : setting)));
   const begin = () => tried(async () => {
     setBusy(true);
     try {
       const kept = await keep();
-      const given = settings.map((one) => ({ name: one.name, level: one.level, strategy: or(one.strategy, String), top_k: or(one.top_k, Number),
-        wanted: { dense_weight: or(one.dense_weight, Number), rerank: or(one.rerank, (value) => value === "true"), rewrite: or(one.rewrite, String) } }));
+      const given = settings.map((setting) => ({ name: setting.name, level: setting.level, strategy: or(setting.strategy, String), top_k: or(setting.top_k, Number),
+        wanted: { dense_weight: or(setting.dense_weight, Number), rerank: or(setting.rerank, (value) => value === "true"), rewrite: or(setting.rewrite, String) } }));
       const run = await call("evaluation.start", { id: kept.id, settings: given });
       go("evaluate", "run", run.id);
     } finally { setBusy(false); }
   });
-  const named = (list) => list.map((one) => [one, one || t("as planned")]);
+  const named = (list) => list.map((value) => [value, value || t("as planned")]);
   return html`<h2>${t("Ask them")}</h2>
-    ${settings.map((one, index) => html`<section class="card options" key=${index} aria-label=${t("Setting {number}", { number: index + 1 })}>
-      <label class="field"><span>${t("Name of the setting")}</span><input dir="auto" maxlength="80" value=${one.name} placeholder=${index ? "" : t("as planned")} onInput=${(event) => change(index, { name: event.target.value })} /></label>
-      <${Choice} label=${t("Level")} value=${one.level} options=${levelNames()} onChange=${(level) => change(index, { level })} />
-      <${Choice} label=${t("Search")} value=${one.strategy} options=${named(STRATEGIES)} onChange=${(strategy) => change(index, { strategy })} />
-      <label class="field"><span>${t("Passages")}</span><input type="number" min="1" max="50" value=${one.top_k} placeholder=${t("as planned")} onInput=${(event) => change(index, { top_k: event.target.value })} /></label>
-      <label class="field"><span>${t("Weight of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${one.dense_weight} placeholder=${t("as planned")} onInput=${(event) => change(index, { dense_weight: event.target.value })} /></label>
-      <${Choice} label=${t("Rerank the best passages")} value=${one.rerank} options=${[["", t("as planned")], ["true", t("yes")], ["false", t("no")]]} onChange=${(rerank) => change(index, { rerank })} />
-      <${Choice} label=${t("Other words")} value=${one.rewrite} options=${named(REWRITING)} onChange=${(rewrite) => change(index, { rewrite })} />
+    ${settings.map((setting, index) => html`<section class="card options" key=${index} aria-label=${t("Setting {number}", { number: index + 1 })}>
+      <label class="field"><span>${t("Name of the setting")}</span><input dir="auto" maxlength="80" value=${setting.name} placeholder=${index ? "" : t("as planned")} onInput=${(event) => change(index, { name: event.target.value })} /></label>
+      <${Choice} label=${t("Level")} value=${setting.level} options=${levelNames()} onChange=${(level) => change(index, { level })} />
+      <${Choice} label=${t("Search")} value=${setting.strategy} options=${named(STRATEGIES)} onChange=${(strategy) => change(index, { strategy })} />
+      <label class="field"><span>${t("Passages")}</span><input type="number" min="1" max="50" value=${setting.top_k} placeholder=${t("as planned")} onInput=${(event) => change(index, { top_k: event.target.value })} /></label>
+      <label class="field"><span>${t("Weight of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${setting.dense_weight} placeholder=${t("as planned")} onInput=${(event) => change(index, { dense_weight: event.target.value })} /></label>
+      <${Choice} label=${t("Rerank the best passages")} value=${setting.rerank} options=${[["", t("as planned")], ["true", t("yes")], ["false", t("no")]]} onChange=${(rerank) => change(index, { rerank })} />
+      <${Choice} label=${t("Other words")} value=${setting.rewrite} options=${named(REWRITING)} onChange=${(rewrite) => change(index, { rewrite })} />
       ${settings.length > 1 && html`<${Button} icon="trash" label=${t("Remove")} onClick=${() => setSettings(settings.filter((_, place) => place !== index))} />`}</section>`)}
     <div class="row"><${Button} kind="primary" icon="send" label=${t("Start")} disabled=${busy || !ready} onClick=${begin} />
       ${settings.length < 8 && html`<${Button} icon="plus" label=${t("Another setting to compare")} onClick=${() => setSettings([...settings, plain()])} />`}</div>`;
@@ -211,14 +211,14 @@ function History({ set }) {
 }
 
 function OverRuns({ runs }) {
-  const done = runs.filter((one) => one.figures.length).slice(0, 20).reverse();
+  const done = runs.filter((run) => run.figures.length).slice(0, 20).reverse();
   if (done.length < 2) return null;
-  const names = [...new Set(done.flatMap((one) => one.figures.map((figure) => figure.setting)))];
-  const points = (name) => done.flatMap((one, place) => {
-    const right = one.figures.find((figure) => figure.setting === name)?.measures.right;
+  const names = [...new Set(done.flatMap((run) => run.figures.map((figure) => figure.setting)))];
+  const points = (name) => done.flatMap((run, place) => {
+    const right = run.figures.find((figure) => figure.setting === name)?.measures.right;
     return right === null || right === undefined ? [] : [[place, right]];
   });
-  return html`<${Lines} title=${t("Right, from run to run")} lines=${names.map((name) => [name, points(name)])} places=${done.length} labels=${done.map((one) => when(one.started_at))} />`;
+  return html`<${Lines} title=${t("Right, from run to run")} lines=${names.map((name) => [name, points(name)])} places=${done.length} labels=${done.map((run) => when(run.started_at))} />`;
 }
 
 export function shown(name, value) {
@@ -248,10 +248,10 @@ function OneRun({ id }) {
     const timer = setTimeout(found.reload, 1000);
     return () => clearTimeout(timer);
   }, [run]);
-  const before = (others.value || []).filter((one) => one.figures.length && one.id !== id);
-  const past = before.filter((one) => one.started_at < (run?.started_at ?? 0));
+  const before = (others.value || []).filter((run) => run.figures.length && run.id !== id);
+  const past = before.filter((earlierRun) => earlierRun.started_at < (run?.started_at ?? 0));
   const chosen = earlier === null ? past[0]?.id || "" : earlier;
-  const other = before.find((one) => one.id === chosen) || null;
+  const other = before.find((earlierRun) => earlierRun.id === chosen) || null;
   const changes = useLoaded(() => (other && run?.figures.length ? call("evaluation.changes", { id, earlier: other.id }) : Promise.resolve([])), [id, other?.id, run?.state]);
   if (found.error) return html`<div class="sheet"><${Failure} error=${found.error} again=${() => go("evaluate")} /></div>`;
   if (!run) return html`<div class="sheet"><${Busy} /></div>`;
@@ -271,23 +271,23 @@ function OneRun({ id }) {
     ${going && html`<p role="status">${t("{asked} of {total} asked", { asked: number(run.asked), total: number(run.total) })}</p><${Bar} share=${run.total ? run.asked / run.total : null} />`}
     ${run.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${run.error}</div></div>`}
     ${run.figures.length > 0 && html`<${Measures} run=${run} before=${other} all=${before} chosen=${chosen} onChoose=${setEarlier} />
-      <div class="plots">${PLOTTED.map((name) => run.figures.some((one) => one.measures[name] !== null) && html`<${Bars} key=${name} title=${t(MEASURES[name])} rows=${run.figures.map((one) => [one.setting, one.measures[name]])} />`)}</div>
+      <div class="plots">${PLOTTED.map((name) => run.figures.some((figure) => figure.measures[name] !== null) && html`<${Bars} key=${name} title=${t(MEASURES[name])} rows=${run.figures.map((figure) => [figure.setting, figure.measures[name]])} />`)}</div>
       <${OverRuns} runs=${others.value || []} />
-      ${run.figures.some((one) => one.steps.length) && html`<h2>${t("Is the confidence accurate?")}</h2><p>${t("Across: how sure the answers were. Up: the share of them that is right. On the line, the confidence is true.")}</p>
-        <div class="plots" dir="ltr">${run.figures.map((one, index) => one.steps.length > 0 && html`<${Confidences} key=${one.setting} title=${one.setting} steps=${one.steps} index=${index} />`)}</div>`}
+      ${run.figures.some((figure) => figure.steps.length) && html`<h2>${t("Is the confidence accurate?")}</h2><p>${t("Across: how sure the answers were. Up: the share of them that is right. On the line, the confidence is true.")}</p>
+        <div class="plots" dir="ltr">${run.figures.map((figure, index) => figure.steps.length > 0 && html`<${Confidences} key=${figure.setting} title=${figure.setting} steps=${figure.steps} index=${index} />`)}</div>`}
       ${other && html`<${Changes} id=${id} run=${run} changes=${changes} />`}`}
     <${Outcomes} run=${run} /></div>`;
 }
 
 function Measures({ run, before, all, chosen, onChoose }) {
-  const names = Object.keys(MEASURES).filter((name) => run.figures.some((one) => one.measures[name] !== null && one.measures[name] !== undefined));
-  const old = (setting, index) => before?.figures.find((one) => one.setting === setting) || (before?.figures.length === 1 && index === 0 ? before.figures[0] : null);
+  const names = Object.keys(MEASURES).filter((name) => run.figures.some((figure) => figure.measures[name] !== null && figure.measures[name] !== undefined));
+  const old = (setting, index) => before?.figures.find((figure) => figure.setting === setting) || (before?.figures.length === 1 && index === 0 ? before.figures[0] : null);
   return html`<div class="row spread"><h2>${t("Measures")}</h2>
-      ${all.length > 0 && html`<${Choice} label=${t("Compared with")} value=${chosen} onChange=${onChoose} options=${[["", t("nothing")], ...all.map((one) => [one.id, when(one.started_at)])]} />`}</div>
-    <div class="scroll" tabindex="0"><table class="list"><thead><tr><td></td>${run.figures.map((one) => html`<th scope="col" dir="auto">${one.setting}</th>`)}</tr></thead>
-    <tbody>${names.map((name) => html`<tr key=${name}><th scope="row">${t(MEASURES[name])}</th>${run.figures.map((one, index) => {
-      const step = moved(name, one.measures[name], old(one.setting, index)?.measures[name]);
-      return html`<td class="figure">${shown(name, one.measures[name])} ${step && html`<span class=${step.kind} dir="ltr">${step.text}</span>`}</td>`;
+      ${all.length > 0 && html`<${Choice} label=${t("Compared with")} value=${chosen} onChange=${onChoose} options=${[["", t("nothing")], ...all.map((run) => [run.id, when(run.started_at)])]} />`}</div>
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr><td></td>${run.figures.map((figure) => html`<th scope="col" dir="auto">${figure.setting}</th>`)}</tr></thead>
+    <tbody>${names.map((name) => html`<tr key=${name}><th scope="row">${t(MEASURES[name])}</th>${run.figures.map((figure, index) => {
+      const step = moved(name, figure.measures[name], old(figure.setting, index)?.measures[name]);
+      return html`<td class="figure">${shown(name, figure.measures[name])} ${step && html`<span class=${step.kind} dir="ltr">${step.text}</span>`}</td>`;
     })}</tr>`)}</tbody></table></div>`;
 }
 
@@ -296,8 +296,8 @@ function Changes({ id, run, changes }) {
   const said = (right) => (right === null ? t("not judged") : right ? t("right") : t("wrong"));
   return html`<h2>${t("Different from before")}</h2>
     ${!changes.value.length ? html`<p class="dim">${t("Every question is judged as before.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><tbody>
-      ${changes.value.map((one) => html`<tr key=${one.setting + one.number}><td class="wide"><a dir="auto" href=${`#/why/run/${id}/${run.settings.findIndex((setting) => setting.name === one.setting)}/${one.number}`}>${one.question}</a></td><td dir="auto">${one.setting}</td>
-        <td class=${one.after ? "up" : "down"}>${said(one.before)} → ${said(one.after)}</td></tr>`)}</tbody></table></div>`}`;
+      ${changes.value.map((change) => html`<tr key=${change.setting + change.number}><td class="wide"><a dir="auto" href=${`#/why/run/${id}/${run.settings.findIndex((setting) => setting.name === change.setting)}/${change.number}`}>${change.question}</a></td><td dir="auto">${change.setting}</td>
+        <td class=${change.after ? "up" : "down"}>${said(change.before)} → ${said(change.after)}</td></tr>`)}</tbody></table></div>`}`;
 }
 
 function Outcomes({ run }) {
@@ -309,12 +309,12 @@ function Outcomes({ run }) {
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   return html`<h2>${t("Answers")}</h2><div class="row filters">
       <${Choice} hidden label=${t("Which")} value=${which} options=${[["wrong", t("The wrong ones")], ["all", t("All")]]} onChange=${setWhich} />
-      ${run.settings.length > 1 && html`<${Choice} hidden label=${t("Setting")} value=${setting} options=${[["", t("All settings")], ...run.settings.map((one, index) => [String(index), one.name])]} onChange=${setSetting} />`}</div>
+      ${run.settings.length > 1 && html`<${Choice} hidden label=${t("Setting")} value=${setting} options=${[["", t("All settings")], ...run.settings.map((setting, index) => [String(index), setting.name])]} onChange=${setSetting} />`}</div>
     ${!found.value ? html`<${Busy} />` : !found.value.length ? html`<p class="dim">${which === "wrong" ? t("None of the judged answers is wrong.") : t("No questions yet.")}</p>`
-      : html`<ul class="outcomes">${found.value.map((one) => html`<li key=${`${one.number}-${one.setting}`} class=${`card ${one.right === null ? "" : one.right ? "is-right" : "is-wrong"}`}>
-        <div class="row spread"><a dir="auto" href=${`#/why/run/${run.id}/${one.setting}/${one.number}`}><strong>${one.question.question}</strong></a>
-          <span class=${`badge ${one.right === null ? "" : one.right ? "high" : "low"}`}><${Icon} name=${one.right ? "check" : one.right === null ? "ask" : "warn"} />${one.right === null ? t("not judged") : one.right ? t("right") : t("wrong")}</span></div>
-        <p class="dim" dir="auto">${[run.settings.length > 1 && run.settings[one.setting].name, one.error || why(one.reason), one.confidence !== null && t("Confidence {share}", { share: percent(one.confidence) })].filter(Boolean).join(" · ")}</p>
-        <p class="snippet" dir="auto">${one.text.slice(0, 400)}</p></li>`)}</ul>`}
+      : html`<ul class="outcomes">${found.value.map((outcome) => html`<li key=${`${outcome.number}-${outcome.setting}`} class=${`card ${outcome.right === null ? "" : outcome.right ? "is-right" : "is-wrong"}`}>
+        <div class="row spread"><a dir="auto" href=${`#/why/run/${run.id}/${outcome.setting}/${outcome.number}`}><strong>${outcome.question.question}</strong></a>
+          <span class=${`badge ${outcome.right === null ? "" : outcome.right ? "high" : "low"}`}><${Icon} name=${outcome.right ? "check" : outcome.right === null ? "ask" : "warn"} />${outcome.right === null ? t("not judged") : outcome.right ? t("right") : t("wrong")}</span></div>
+        <p class="dim" dir="auto">${[run.settings.length > 1 && run.settings[outcome.setting].name, outcome.error || why(outcome.reason), outcome.confidence !== null && t("Confidence {share}", { share: percent(outcome.confidence) })].filter(Boolean).join(" · ")}</p>
+        <p class="snippet" dir="auto">${outcome.text.slice(0, 400)}</p></li>`)}</ul>`}
     ${found.value?.length === limit && html`<${Button} label=${t("Show more")} onClick=${() => setLimit(limit + SHOWN)} />`}`;
 }

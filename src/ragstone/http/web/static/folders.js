@@ -26,8 +26,8 @@ function holders(folder) {
 export function FolderChoice({ collection, value, onChange }) {
   const inside = useFolders(collection, value);
   if (!value && !inside.length) return null;
-  const options = [["", t("All folders")], ...holders(value).map((one) => [one, one]),
-    ...inside.slice(0, SHOWN).map((one) => [one.path, `${one.path} (${number(one.documents)})`])];
+  const options = [["", t("All folders")], ...holders(value).map((path) => [path, path]),
+    ...inside.slice(0, SHOWN).map((inner) => [inner.path, `${inner.path} (${number(inner.documents)})`])];
   return html`<${Choice} label=${t("Folder")} value=${value} options=${options} onChange=${onChange} />`;
 }
 
@@ -38,10 +38,10 @@ export function FolderPath({ collection, value, onChange }) {
   const around = holders(value);
   return html`<nav class="folders" aria-label=${t("Folders")}>
     ${value && html`<p class="row"><${Button} kind="small" label=${t("All folders")} onClick=${() => onChange("")} />
-      ${around.map((one, index) => html`<span aria-hidden="true">/</span>${index + 1 < around.length
-        ? html`<button type="button" class="button small" dir="auto" onClick=${() => onChange(one)}>${one.split("/").pop()}</button>`
-        : html`<strong dir="auto" aria-current="location">${one.split("/").pop()}</strong>`}`)}</p>`}
-    ${inside.length > 0 && html`<ul class="row">${inside.slice(0, SHOWN).map((one) => html`<li key=${one.path}><button type="button" class="button small" onClick=${() => onChange(one.path)}>
-      <span dir="auto">${one.path.split("/").pop()}</span> <span class="dim">${number(one.documents)}</span></button></li>`)}</ul>`}
+      ${around.map((path, index) => html`<span aria-hidden="true">/</span>${index + 1 < around.length
+        ? html`<button type="button" class="button small" dir="auto" onClick=${() => onChange(path)}>${path.split("/").pop()}</button>`
+        : html`<strong dir="auto" aria-current="location">${path.split("/").pop()}</strong>`}`)}</p>`}
+    ${inside.length > 0 && html`<ul class="row">${inside.slice(0, SHOWN).map((inner) => html`<li key=${inner.path}><button type="button" class="button small" onClick=${() => onChange(inner.path)}>
+      <span dir="auto">${inner.path.split("/").pop()}</span> <span class="dim">${number(inner.documents)}</span></button></li>`)}</ul>`}
     ${inside.length > SHOWN && html`<p class="hint">${t("and {count} more", { count: number(inside.length - SHOWN) })}</p>`}</nav>`;
 }

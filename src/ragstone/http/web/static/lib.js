@@ -55,7 +55,7 @@ export function useLoaded(load, keys) {
     );
     return () => { here = false; };
   }, [...keys, count]);
-  return { ...state, reload: () => again((one) => one + 1) };
+  return { ...state, reload: () => again((count) => count + 1) };
 }
 
 export function notify(text, kind = "info") {
@@ -76,8 +76,8 @@ export function route() {
 
 // crypto.randomUUID is only where the address is secure, which http://server.lan is not.
 export function newId() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) =>
-    one.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0")).join("");
 }
 
 export async function copy(text) {

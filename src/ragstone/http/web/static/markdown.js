@@ -13,7 +13,7 @@ reader.disable("image");
 // begins nor ends with a space, and no figure follows.
 reader.inline.ruler.before("escape", "formula", (state, silent) => {
   const { src, pos } = state;
-  const [open, close] = DELIMITERS.find(([one]) => src.startsWith(one, pos)) || [];
+  const [open, close] = DELIMITERS.find(([sign]) => src.startsWith(sign, pos)) || [];
   const end = open ? src.indexOf(close, pos + open.length) : -1;
   if (end < 0 || end >= state.posMax) return false;
   const content = src.slice(pos + open.length, end);
@@ -24,7 +24,7 @@ reader.inline.ruler.before("escape", "formula", (state, silent) => {
 });
 reader.block.ruler.before("fence", "formula", (state, from, to, silent) => {
   const first = state.src.slice(state.bMarks[from] + state.tShift[from], state.eMarks[from]);
-  const [open, close] = DELIMITERS.slice(0, 2).find(([one]) => first.startsWith(one)) || [];
+  const [open, close] = DELIMITERS.slice(0, 2).find(([sign]) => first.startsWith(sign)) || [];
   if (!open) return false;
   const start = state.bMarks[from] + state.tShift[from] + open.length;
   const end = state.src.indexOf(close, start);
@@ -83,7 +83,7 @@ export function parts(text) {
     part = [];
   });
   if (part.length) found.push(part.join("\n"));
-  return found.filter((one) => one.trim());
+  return found.filter((part) => part.trim());
 }
 
 function fragment(text, cited) {
@@ -183,19 +183,19 @@ function mark(box, verdicts) {
   if (!verdicts.length) return;
   const { pieces, letters } = lettersOf(box);
   // Every letter as one character, so that a place in the text is a place in `letters`.
-  const whole = letters.map(([one]) => (one.length === 1 ? one : "\uffff")).join("");
+  const whole = letters.map(([letter]) => (letter.length === 1 ? letter : "\uffff")).join("");
   let from = 0;
   const wanted = [];
   verdicts.forEach((verdict, number) => {
-    const said = Array.from(verdict.sentence.replace(NO_ROOT, (found, root) => (root ? found : ""))).filter((one) => LETTER.test(one))
-      .map((one) => (one.length === 1 ? one : "\uffff")).join("");
+    const said = Array.from(verdict.sentence.replace(NO_ROOT, (found, root) => (root ? found : ""))).filter((letter) => LETTER.test(letter))
+      .map((letter) => (letter.length === 1 ? letter : "\uffff")).join("");
     const at = said ? whole.indexOf(said, from) : -1;
     if (at < 0) return;
     from = at + said.length;
     wanted.push([number, verdict, letters[at], letters[from - 1]]);
   });
   // From the end, so that the places before stay right.
-  for (const one of wanted.reverse()) paint(pieces, ...one);
+  for (const stretch of wanted.reverse()) paint(pieces, ...stretch);
 }
 
 // The texts and formulas of an answer, and each letter with its piece and its place in it.

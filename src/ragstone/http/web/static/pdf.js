@@ -15,7 +15,7 @@ const SILENT = { pause() {}, resume() {}, translate: async () => {}, get: async 
 
 async function part(collection, path, offset, limit) {
   const found = await call("reading.original", { collection, path, offset, limit });
-  return { total: found.total, bytes: Uint8Array.from(atob(found.base64), (one) => one.charCodeAt(0)) };
+  return { total: found.total, bytes: Uint8Array.from(atob(found.base64), (sign) => sign.charCodeAt(0)) };
 }
 
 class Transport extends PDFDataRangeTransport {

@@ -7,7 +7,7 @@ import { sentence, t, when } from "./words.js";
 
 const ROLES = { reader: "Reader: can ask", editor: "Editor: can also change documents", admin: "Administrator: everything" };
 const roles = () => Object.entries(ROLES).map(([name, label]) => [name, t(label)]);
-const commas = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
+const commas = (text) => text.split(",").map((name) => name.trim()).filter(Boolean);
 
 async function act(work, after) {
   try { await after?.(await work()); } catch (error) { notify(sentence(error), "bad"); }
@@ -19,7 +19,7 @@ export function PeopleView() {
 }
 
 function Table({ heads, rows }) {
-  return html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${heads.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
+  return html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function state(person) {
@@ -33,7 +33,7 @@ const reach = (person) => person.collections?.join(", ") ?? t("All collections")
 function AllPeople() {
   const found = useLoaded(() => call("people.list"), []);
   const [made, setMade] = useState(null);
-  const first = found.value && !found.value.some((one) => one.has_password);
+  const first = found.value && !found.value.some((person) => person.has_password);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   const send = (rights) => act(() => call("people.invite", rights), (invitation) => { setMade(invitation); found.reload(); });
@@ -41,8 +41,8 @@ function AllPeople() {
     <${Rights} key=${found.value.length} person=${{ role: first ? "admin" : "reader", groups: [], collections: null }} label=${t("Invite")} send=${send} invites />
     ${made && html`<${Link} invitation=${made} />`}
     ${!found.value.length ? html`<p class="dim">${t("There are no accounts.")}</p>` : html`<${Table} heads=${[t("Name"), t("Display name"), t("Role"), t("Groups"), t("Access to"), t("State"), t("Used")]}
-      rows=${found.value.map((one) => html`<tr key=${one.name}><td><a href=${`#/admin/people/${encodeURIComponent(one.name)}`}>${one.name}</a></td><td dir="auto">${one.display}</td><td>${one.role}</td><td dir="auto">${one.groups.join(", ")}</td>
-        <td dir="auto">${reach(one)}</td><td class="time">${state(one)}</td><td class="time">${one.used_at ? when(one.used_at) : t("never")}</td></tr>`)} />`}`;
+      rows=${found.value.map((person) => html`<tr key=${person.name}><td><a href=${`#/admin/people/${encodeURIComponent(person.name)}`}>${person.name}</a></td><td dir="auto">${person.display}</td><td>${person.role}</td><td dir="auto">${person.groups.join(", ")}</td>
+        <td dir="auto">${reach(person)}</td><td class="time">${state(person)}</td><td class="time">${person.used_at ? when(person.used_at) : t("never")}</td></tr>`)} />`}`;
 }
 
 // The address of an invitation, which is shown once.
@@ -64,8 +64,8 @@ function Rights({ person, label, send, invites }) {
   };
   // The form does not grow under a hand that is filling it in.
   if (!collections.value && !collections.error) return html`<${Busy} />`;
-  const names = [...new Set([...(collections.value || []).map((one) => one.collection.name), ...form.collections])];
-  const choose = (name) => set("collections")(form.collections.includes(name) ? form.collections.filter((one) => one !== name) : [...form.collections, name]);
+  const names = [...new Set([...(collections.value || []).map((collection) => collection.collection.name), ...form.collections])];
+  const choose = (name) => set("collections")(form.collections.includes(name) ? form.collections.filter((collection) => collection !== name) : [...form.collections, name]);
   return html`<form class="card" onSubmit=${sent}><div class="options">
       ${invites && html`<${Field} label=${t("User name")} value=${form.name} required maxlength="100" dir="ltr" placeholder="ada" onChange=${set("name")} />`}
       <${Field} label=${t("Display name")} value=${form.display} maxlength="255" placeholder="Ada Lovelace" onChange=${set("display")} />
@@ -90,7 +90,7 @@ function OnePerson({ name }) {
   };
   return html`${all}<h2 dir="auto">${person.display}</h2><p class="dim">${person.name} · ${state(person)} ${person.second_factor && html`<span class="badge">${t("Authenticator")}</span>`}</p>
     <${Rights} key=${JSON.stringify(person)} person=${person} label=${t("Save")} send=${change} />
-    <p class="row">${person.origin === "here" && html`<${Button} icon="key" label=${person.has_password ? t("Invite to choose a new password") : t("Invite again")} onClick=${() => act(() => call("people.invite", { name }), (one) => { setMade(one); found.reload(); })} />`}
+    <p class="row">${person.origin === "here" && html`<${Button} icon="key" label=${person.has_password ? t("Invite to choose a new password") : t("Invite again")} onClick=${() => act(() => call("people.invite", { name }), (invitation) => { setMade(invitation); found.reload(); })} />`}
       ${person.second_factor && html`<${Button} label=${t("Turn the authenticator off")} onClick=${factor} />`}<${Button} icon="trash" kind="danger" label=${t("Remove the account")} onClick=${remove} /></p>
     ${made && html`<${Link} invitation=${made} />`}<${Sessions} name=${name} />`;
 }
@@ -101,7 +101,7 @@ function Sessions({ name }) {
   const end = (session) => act(() => call("people.sign_out", { name, session, admin }), found.reload);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   return html`<h3>${t("Signed in")}</h3>${!found.value?.length ? html`<p class="dim">${t("Not signed in")}</p>` : html`<${Table} heads=${[t("Browser"), t("Since"), t("Used"), ""]}
-      rows=${found.value.map((one) => html`<tr key=${one.id}><td dir="auto">${one.agent}</td><td class="time">${when(one.begun_at)}</td><td class="time">${when(one.used_at)}</td><td><${Button} icon="out" quiet label=${t("End this session")} onClick=${() => end(one.id)} /></td></tr>`)} />
+      rows=${found.value.map((session) => html`<tr key=${session.id}><td dir="auto">${session.agent}</td><td class="time">${when(session.begun_at)}</td><td class="time">${when(session.used_at)}</td><td><${Button} icon="out" quiet label=${t("End this session")} onClick=${() => end(session.id)} /></td></tr>`)} />
     <p><${Button} icon="out" label=${t("Sign out everywhere")} onClick=${() => end("")} /></p>`}`;
 }
 
@@ -130,7 +130,7 @@ function Factor({ name, has, reload }) {
   const sent = (event) => { event.preventDefault(); return has ? end() : begun ? set() : begin(); };
   return html`<section class="card"><h2>${t("Authenticator")}</h2><form onSubmit=${sent}>
     <p>${has ? t("Signing in asks for a code of your authenticator too.") : t("With an authenticator on your phone, nobody signs in with your password alone.")}</p>
-    ${codes && html`<div class="callout" role="status"><div><p>${t("If the phone is lost, each of these lets you in once. Keep them; they are not shown again:")}</p><p dir="ltr">${codes.map((one) => html`<code key=${one}>${one}</code><br />`)}</p><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(codes.join("\n")); notify(t("Copied")); }} /></div></div>`}
+    ${codes && html`<div class="callout" role="status"><div><p>${t("If the phone is lost, each of these lets you in once. Keep them; they are not shown again:")}</p><p dir="ltr">${codes.map((code) => html`<code key=${code}>${code}</code><br />`)}</p><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(codes.join("\n")); notify(t("Copied")); }} /></div></div>`}
     ${!begun && html`<${Field} label=${t("Current password")} value=${word} onChange=${setWord} ...${CURRENT} />`}
     ${begun && html`<p><img src=${begun.picture} alt=${t("A code to scan with the authenticator")} width="200" /></p><p class="hint">${t("Or type this in the authenticator:")} <code class="secret" dir="ltr">${begun.secret}</code></p>
       <${Field} label=${t("The code that it shows")} value=${code} required dir="ltr" inputmode="numeric" autocomplete="one-time-code" onChange=${setCode} />`}

@@ -17,7 +17,7 @@ function Picture({ collection, document, id, caption }) {
     let made = "", gone = false;
     call("reading.picture", { collection, path: document, picture: id }).then((found) => {
       if (gone) return;
-      const bytes = Uint8Array.from(atob(found.base64), (one) => one.charCodeAt(0));
+      const bytes = Uint8Array.from(atob(found.base64), (sign) => sign.charCodeAt(0));
       made = URL.createObjectURL(new Blob([bytes], { type: found.media_type }));
       setAddress(made);
     }).catch(() => !gone && setMissing(true));

@@ -32,7 +32,7 @@ export function Confidences({ title, steps, index }) {
     <svg class="chart" viewBox="0 0 250 232" role="img" aria-label=${t("Confidence and truth of {setting}", { setting: title })}>
       <path class="rule" d="M34 10V210H234" /><path class="rule" d="M34 210L234 10" />
       <text x="30" y="214" text-anchor="end">0</text><text x="30" y="16" text-anchor="end">1</text><text x="234" y="228" text-anchor="end">${percent(1)}</text>
-      ${steps.map((one) => html`<circle key=${one.low} class=${COLOURS[index % 8]} cx=${x(one.low + 0.05)} cy=${y(one.right)} r=${3 + Math.min(9, Math.sqrt(one.answers))}>
-        <title>${t("{count} answers, {share} right", { count: number(one.answers), share: percent(one.right) })}</title></circle>`)}
+      ${steps.map((step) => html`<circle key=${step.low} class=${COLOURS[index % 8]} cx=${x(step.low + 0.05)} cy=${y(step.right)} r=${3 + Math.min(9, Math.sqrt(step.answers))}>
+        <title>${t("{count} answers, {share} right", { count: number(step.answers), share: percent(step.right) })}</title></circle>`)}
     </svg></figure>`;
 }

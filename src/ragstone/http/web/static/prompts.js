@@ -64,8 +64,8 @@ const PLACES = {
   preparing: ["hypothetical_questions", "picture_description", "graph_reading"],
 };
 
-const baseOf = (name) => Object.keys(PROMPTS).find((one) => name === one || name.startsWith(`${one}.`)) || name;
-const groupOf = (base) => Object.keys(PLACES).find((one) => PLACES[one].includes(base) || PLACES[one].includes(base.split(".")[0])) || "searching";
+const baseOf = (name) => Object.keys(PROMPTS).find((prompt) => name === prompt || name.startsWith(`${prompt}.`)) || name;
+const groupOf = (base) => Object.keys(PLACES).find((group) => PLACES[group].includes(base) || PLACES[group].includes(base.split(".")[0])) || "searching";
 
 // A prompt of one language has it behind its name.
 function titleOf(name) {
@@ -85,12 +85,12 @@ export function PromptsView() {
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   const { prompts } = found.value;
-  const one = prompts.find((prompt) => prompt.name === name) || prompts[0];
+  const chosen = prompts.find((prompt) => prompt.name === name) || prompts[0];
   const sources = { file: t("from the settings file"), store: t("changed"), tenant: t("changed") };
   return html`<div class="halves"><div class="choices">${Object.entries(GROUPS).map(([group, title]) => html`<h2 key=${group}>${t(title)}</h2>
-      <ul>${prompts.filter((prompt) => groupOf(baseOf(prompt.name)) === group).map((prompt) => html`<li key=${prompt.name}><button type="button" aria-pressed=${String(prompt.name === one.name)} onClick=${() => setName(prompt.name)}>
+      <ul>${prompts.filter((prompt) => groupOf(baseOf(prompt.name)) === group).map((prompt) => html`<li key=${prompt.name}><button type="button" aria-pressed=${String(prompt.name === chosen.name)} onClick=${() => setName(prompt.name)}>
         ${titleOf(prompt.name)}${sources[prompt.source] && html` <span class="badge">${sources[prompt.source]}</span>`}</button></li>`)}</ul>`)}</div>
-    <${OnePrompt} key=${one.name + one.version} prompt=${one} prompts=${prompts} reload=${found.reload} /></div>`;
+    <${OnePrompt} key=${chosen.name + chosen.version} prompt=${chosen} prompts=${prompts} reload=${found.reload} /></div>`;
 }
 
 function OnePrompt({ prompt, prompts, reload }) {
@@ -104,21 +104,21 @@ function OnePrompt({ prompt, prompts, reload }) {
   const back = (version) => tried(() => request(`${at}/rollback`, { method: "POST", json: { version } }), kept);
   const reset = () => tried(() => request(at, { method: "DELETE" }), kept);
   return html`<section class="card"><h2>${titleOf(prompt.name)}</h2><p>${purposeOf(prompt)}</p><p class="dim"><code>${prompt.name}</code></p>
-    ${prompt.places.length > 0 && html`<p class="dim">${t("Required placeholders:")} ${prompt.places.map((one) => html`<code>{${one}}</code> `)}</p>`}
-    ${prompt.allowed.length > 0 && html`<p class="dim">${t("Optional placeholders:")} ${prompt.allowed.map((one) => html`<code>{${one}}</code> `)}</p>`}
+    ${prompt.places.length > 0 && html`<p class="dim">${t("Required placeholders:")} ${prompt.places.map((placeholder) => html`<code>{${placeholder}}</code> `)}</p>`}
+    ${prompt.allowed.length > 0 && html`<p class="dim">${t("Optional placeholders:")} ${prompt.allowed.map((placeholder) => html`<code>{${placeholder}}</code> `)}</p>`}
     <label class="field"><span>${t("Text")}</span><textarea rows="14" dir="auto" class="code-text" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
     <p class="row"><button type="button" class="button primary" disabled=${text === prompt.text} onClick=${put}>${t("Save")}</button><${Button} label=${t("Validate")} onClick=${check} />
       <${Button} label=${t("Preview")} aria-expanded=${String(shows)} onClick=${() => setShows(!shows)} />
       ${["store", "tenant"].includes(prompt.source) && html`<${Button} icon="again" label=${t("Reset to the default text")} onClick=${reset} />`}</p>
     ${shows && html`<h3>${t("As it is sent, for a question in English")}</h3><pre class="code-text preview" tabindex="0" dir="auto">${filled(baseOf(prompt.name), text, prompts)}</pre>
       <p class="hint">${t("The question follows, with its sources or what else is asked about. What was sent for a question of yours is below Why.")}</p>`}
-    ${versions.value?.versions.length > 0 && html`<h3>${t("Versions")}</h3><ul class="plain">${versions.value.versions.map((one) => html`<li key=${one.version} class="row"><span>${one.version} · ${when(one.updated_at)} · ${one.who}</span>
-      <${Button} kind="small" label=${t("Show")} onClick=${() => setText(one.text)} />${one.version !== prompt.version && html`<${Button} kind="small" label=${t("Restore")} onClick=${() => back(one.version)} />`}</li>`)}</ul>`}</section>`;
+    ${versions.value?.versions.length > 0 && html`<h3>${t("Versions")}</h3><ul class="plain">${versions.value.versions.map((version) => html`<li key=${version.version} class="row"><span>${version.version} · ${when(version.updated_at)} · ${version.who}</span>
+      <${Button} kind="small" label=${t("Show")} onClick=${() => setText(version.text)} />${version.version !== prompt.version && html`<${Button} kind="small" label=${t("Restore")} onClick=${() => back(version.version)} />`}</li>`)}</ul>`}</section>`;
 }
 
 // The text with its placeholders filled as they are for a short answer to a question in English.
 function filled(name, text, prompts) {
-  const holding = (wanted) => (prompts.find((one) => one.name === `${wanted}.en`) || prompts.find((one) => one.name === wanted))?.text.trim() || "";
+  const holding = (wanted) => (prompts.find((prompt) => prompt.name === `${wanted}.en`) || prompts.find((prompt) => prompt.name === wanted))?.text.trim() || "";
   const answers = ["answer", "structured"].includes(name);
   const values = {
     language: answers ? "Answer in English." : "English", form: holding("form.direct"), mode: holding("mode.simple"),

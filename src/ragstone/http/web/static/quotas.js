@@ -37,15 +37,15 @@ export function QuotasView() {
   return html`<p>${t("Whoever has used up a quota gets no answers from the chat model until the month ends (UTC).")}</p>
     <form class="card options" onSubmit=${sent}>${field("subject", t("For whom"), { required: true, placeholder: "user:ada, group:hr, user:*, tenant" })}
       ${field("tokens", t("Tokens in a month"), { type: "number", min: 0 })}${field("cost", t("US dollars in a month"), { type: "number", min: 0, step: "any" })}<button class="button primary">${t("Set")}</button></form>
-    ${!found.value.length ? html`<p class="dim">${t("There are no quotas.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("For whom"), t("Used this month"), t("Share"), t("Ends")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
-      <tbody>${found.value.map((one) => html`<tr key=${one.subject}><td><bdi dir="ltr">${one.subject}</bdi></td><td>${used(one)}</td><td class=${share(one) >= 1 ? "bad" : ""}><${Bar} share=${Math.min(1, share(one))} /> ${percent(share(one))}</td><td class="time">${when(one.ends_at)}</td>
-        <td><${Button} icon="trash" quiet label=${t("Remove the quota of {subject}", { subject: one.subject })} onClick=${() => act("quotas.remove", { subject: one.subject })} /></td></tr>`)}</tbody></table></div>`}`;
+    ${!found.value.length ? html`<p class="dim">${t("There are no quotas.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("For whom"), t("Used this month"), t("Share"), t("Ends")].map((heading) => html`<th scope="col">${heading}</th>`)}<td></td></tr></thead>
+      <tbody>${found.value.map((quota) => html`<tr key=${quota.subject}><td><bdi dir="ltr">${quota.subject}</bdi></td><td>${used(quota)}</td><td class=${share(quota) >= 1 ? "bad" : ""}><${Bar} share=${Math.min(1, share(quota))} /> ${percent(share(quota))}</td><td class="time">${when(quota.ends_at)}</td>
+        <td><${Button} icon="trash" quiet label=${t("Remove the quota of {subject}", { subject: quota.subject })} onClick=${() => act("quotas.remove", { subject: quota.subject })} /></td></tr>`)}</tbody></table></div>`}`;
 }
 
 // One's own quota that is used most, below the menu.
 export function OwnQuota({ asked }) {
   const found = useLoaded(() => call("quotas.mine"), [asked]);
-  const most = (found.value || []).reduce((one, other) => (one && share(one) >= share(other) ? one : other), null);
+  const most = (found.value || []).reduce((quota, other) => (quota && share(quota) >= share(other) ? quota : other), null);
   if (!most) return null;
   const level = share(most) >= 1 ? "low" : share(most) >= 0.8 ? "medium" : "";
   return html`<p class="who" title=${`${used(most)} · ${t("Until {time}", { time: when(most.ends_at) })}`}><span class=${`badge ${level}`}>${t("{share} of this month's quota is used", { share: percent(share(most)) })}</span></p>`;

@@ -31,7 +31,7 @@ async function agreed(names) {
 export async function setFolderReaders(collection, folder = "") {
   try {
     const rules = await call("readers.folders", { collection }).catch(() => []);
-    const known = rules.find((one) => one.folder === folder && one.by === "administrator");
+    const known = rules.find((rule) => rule.folder === folder && rule.by === "administrator");
     const readers = await wantedReaders(folder || collection, known ? known.readers : []);
     if (!readers) return;
     await call("readers.set_folder", { collection, folder, readers });
@@ -64,7 +64,7 @@ export function DocumentReaders({ collection, id }) {
   };
   const sent = (event) => { event.preventDefault(); give(readerNames(text ?? own)); };
   return html`<section class="grants" aria-label=${t("Who can read it")}><p><strong dir="auto">${shown(readers)}</strong></p>
-    <h2>${t("Why")}</h2><ol class="reasons">${reasons.map((one) => html`<li key=${one.kind + one.place}><span dir="auto">${because(one)}</span>: <span dir="auto">${shown(one.readers)}</span></li>`)}</ol>
+    <h2>${t("Why")}</h2><ol class="reasons">${reasons.map((reason) => html`<li key=${reason.kind + reason.place}><span dir="auto">${because(reason)}</span>: <span dir="auto">${shown(reason.readers)}</span></li>`)}</ol>
     ${may("readers.give") && html`<form onSubmit=${sent}><label class="field"><span>${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</span>
         <input type="text" maxlength="10000" value=${text ?? own} onInput=${(event) => setText(event.target.value)} /></label>
       <p class="hint">${t("Leave it empty for what folders and the collection say.")}</p>

@@ -15,12 +15,12 @@ export const QUESTIONS = ["How long does a full battery charge last without sun?
 // Which sample documents a collection that is there has: their paths, or null as long as that is not known.
 export function useSamples(collection) {
   const found = useLoaded(async () => (collection && may("delete") ? call("documents", { collection, named: PATHS }) : []), [collection, page.ingested]);
-  return found.error ? [] : found.value?.map((one) => one.path) ?? null;
+  return found.error ? [] : found.value?.map((file) => file.path) ?? null;
 }
 
-const given = (collection) => queue.files.filter((one) => PATHS.includes(one.path) && one.collection === collection);
+const given = (collection) => queue.files.filter((file) => PATHS.includes(file.path) && file.collection === collection);
 
-export const areBeingAdded = (collection) => given(collection).some((one) => !["done", "failed", "skipped"].includes(one.state));
+export const areBeingAdded = (collection) => given(collection).some((file) => !["done", "failed", "skipped"].includes(file.state));
 
 export async function addSamples(collection) {
   try {
@@ -28,7 +28,7 @@ export async function addSamples(collection) {
       const response = await request(`/web/samples/${name}`, { raw: true });
       return { file: new File([await response.blob()], name), path: name };
     }));
-    queue.files = queue.files.filter((one) => !given(collection).includes(one));
+    queue.files = queue.files.filter((file) => !given(collection).includes(file));
     add(files, collection, { folder: FOLDER });
   } catch (error) { notify(sentence(error), "bad"); }
 }
@@ -36,7 +36,7 @@ export async function addSamples(collection) {
 // Offered where a collection is empty, to who may add to it.
 export function AddSamples({ collection }) {
   if (areBeingAdded(collection)) return html`<${Busy} label=${t("Adding the sample documents…")} />`;
-  const failed = given(collection).find((one) => one.state === "failed");
+  const failed = given(collection).find((file) => file.state === "failed");
   return html`<${Button} icon="documents" label=${t("Try it with sample documents")} onClick=${() => addSamples(collection)} />
     ${failed && html`<p class="bad" role="alert" dir="auto">${failed.reason}</p>`}`;
 }
@@ -46,7 +46,7 @@ export function RemoveSamples({ collection, paths }) {
   const remove = async () => {
     try {
       await call("delete", { collection, paths });
-      queue.files = queue.files.filter((one) => !given(collection).includes(one));
+      queue.files = queue.files.filter((file) => !given(collection).includes(file));
       notify(t("The sample documents were removed."));
     } catch (error) { notify(sentence(error), "bad"); }
     changed();

@@ -17,7 +17,7 @@ const SECTIONS = {
 // The section of a setting, and its own name, as words.
 function named({ key }) {
   const parts = key.split(".");
-  const words = parts.pop().replaceAll("_", " ").replace(/\b(?:api|ca|csv|html|http|https|id|ip|llm|mcp|ocr|oidc|pdf|rrf|sql|tls|totp|ttl|url|uri)s?\b/g, (one) => one.toUpperCase());
+  const words = parts.pop().replaceAll("_", " ").replace(/\b(?:api|ca|csv|html|http|https|id|ip|llm|mcp|ocr|oidc|pdf|rrf|sql|tls|totp|ttl|url|uri)s?\b/g, (word) => word.toUpperCase());
   return [SECTIONS[parts[0]] ? t(SECTIONS[parts[0]]) : t("Other"), words.charAt(0).toUpperCase() + words.slice(1)];
 }
 
@@ -29,14 +29,14 @@ export function SettingsView() {
   const [changed, setChanged] = useState({});
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
-  const all = found.value.sections.flatMap((one) => one.settings).map((one) => changed[one.key] || one);
+  const all = found.value.sections.flatMap((section) => section.settings).map((setting) => changed[setting.key] || setting);
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-  const kept = { all: () => true, changeable: (one) => one.scopes.length > 0, set: (one) => one.source !== "default" }[only];
-  const some = all.filter((one) => kept(one) && words.every((word) => `${named(one).join(" ")} ${one.key} ${one.help} ${one.variable}`.toLowerCase().includes(word)));
+  const kept = { all: () => true, changeable: (setting) => setting.scopes.length > 0, set: (setting) => setting.source !== "default" }[only];
+  const some = all.filter((setting) => kept(setting) && words.every((word) => `${named(setting).join(" ")} ${setting.key} ${setting.help} ${setting.variable}`.toLowerCase().includes(word)));
   const sections = new Map();
-  for (const one of some.toSorted((a, b) => (b.source !== "default") - (a.source !== "default")).slice(0, MOST)) {
-    const title = one.source === "default" ? named(one)[0] : t("Changed settings");
-    sections.set(title, [...(sections.get(title) || []), one]);
+  for (const setting of some.toSorted((a, b) => (b.source !== "default") - (a.source !== "default")).slice(0, MOST)) {
+    const title = setting.source === "default" ? named(setting)[0] : t("Changed settings");
+    sections.set(title, [...(sections.get(title) || []), setting]);
   }
   const act = async (work) => {
     try {
@@ -49,15 +49,15 @@ export function SettingsView() {
   const at = (key) => `/api/v1/settings/${encodeURIComponent(key)}`;
   const put = (key, value) => act(() => request(at(key), { method: "PUT", json: { value } }));
   const unset = (key) => act(() => request(`${at(key)}?scope=global`, { method: "DELETE" }));
-  const undo = (one) => (one.old === null ? unset(one.key) : put(one.key, one.old));
+  const undo = (change) => (change.old === null ? unset(change.key) : put(change.key, change.old));
   return html`<div class="row filters"><label class="search"><${Icon} name="search" /><span class="unseen">${t("Search the settings")}</span>
       <input type="search" value=${wanted} placeholder=${t("Search the settings")} onInput=${(event) => setWanted(event.target.value)} /></label>
       <${Choice} hidden label=${t("Which")} value=${only} onChange=${setOnly} options=${[["changeable", t("Changeable without restart")], ["set", t("Changed settings only")], ["all", t("All")]]} /></div>
     <p class="dim" role="status">${t("{count} settings", { count: some.length })}</p>
-    ${[...sections].map(([title, inside]) => html`<section key=${title}><h2>${title}</h2><ul class="settings">${inside.map((one) => html`<${OneSetting} key=${one.key + JSON.stringify(one.value)} setting=${one} onPut=${put} onUnset=${unset} />`)}</ul></section>`)}
+    ${[...sections].map(([title, inside]) => html`<section key=${title}><h2>${title}</h2><ul class="settings">${inside.map((setting) => html`<${OneSetting} key=${setting.key + JSON.stringify(setting.value)} setting=${setting} onPut=${put} onUnset=${unset} />`)}</ul></section>`)}
     ${some.length > MOST && html`<p class="hint">${t("and {count} more", { count: some.length - MOST })}</p>`}
-    ${log.value?.changes.length > 0 && html`<h2>${t("Changes")}</h2><ul class="plain">${log.value.changes.map((one, index) => html`<li key=${index} class="row"><span><code>${one.key}</code> ${shown(one.old)} → ${shown(one.new)} <span class="dim">${when(one.at)} · ${one.who} · ${one.scope}</span></span>
-      ${one.scope === "global" && html`<${Button} kind="small" label=${t("Undo")} onClick=${() => undo(one)} />`}</li>`)}</ul>`}`;
+    ${log.value?.changes.length > 0 && html`<h2>${t("Changes")}</h2><ul class="plain">${log.value.changes.map((change, index) => html`<li key=${index} class="row"><span><code>${change.key}</code> ${shown(change.old)} → ${shown(change.new)} <span class="dim">${when(change.at)} · ${change.who} · ${change.scope}</span></span>
+      ${change.scope === "global" && html`<${Button} kind="small" label=${t("Undo")} onClick=${() => undo(change)} />`}</li>`)}</ul>`}`;
 }
 
 function shown(value) {
@@ -74,7 +74,7 @@ function OneSetting({ setting, onPut, onUnset }) {
   let field;
   if (fixed || secret) field = html`<code>${shown(value) || "–"}</code>`;
   else if (typeof value === "boolean") field = html`<label class="row"><input type="checkbox" checked=${value} onChange=${(event) => onPut(key, event.target.checked)} /><span class="unseen">${title}</span></label>`;
-  else if (choices) field = html`<${Choice} hidden label=${title} value=${value} options=${choices.map((one) => [one, one])} onChange=${(chosen) => onPut(key, chosen)} />`;
+  else if (choices) field = html`<${Choice} hidden label=${title} value=${value} options=${choices.map((choice) => [choice, choice])} onChange=${(chosen) => onPut(key, chosen)} />`;
   else field = html`<form class="row" onSubmit=${sent}><label><span class="unseen">${title}</span><input value=${draft} type=${typeof value === "number" ? "number" : "text"} step="any" onInput=${(event) => setDraft(event.target.value)} /></label><button class="button small">${t("Save")}</button></form>`;
   return html`<li class="card setting"><div><strong dir="auto">${title}</strong>${setting.source !== "default" && html` <span class="dim">${section}</span>`}<p dir="auto">${setting.help}</p><p class="hint" dir="auto"><code>${key}</code> · ${[kind, setting.bounds, setting.source === "default" ? t("Default") : `${t("from")} ${[setting.source, setting.where].filter(Boolean).join(", ")}`, restart && t("read at the start"), setting.variable].filter(Boolean).join(" · ")}</p></div>
     <div class="row">${field}${setting.source === "store" && html`<${Button} icon="again" quiet label=${t("Reset to the inherited value")} onClick=${() => onUnset(key)} />`}</div></li>`;

@@ -44,10 +44,10 @@ function AllSources() {
     ${adding ? html`<${AddSource} onDone=${added} onCancel=${() => setAdding(false)} />` : html`<div class="row end"><${Button} icon="again" label=${t("Refresh")} onClick=${found.reload} />
       <${Button} icon="plus" kind="primary" label=${t("Add a source")} onClick=${() => setAdding(true)} /></div>`}
     ${!found.value.sources.length && !adding && html`<p class="dim">${t("There are no sources yet.")}</p>`}
-    <ul class="jobs">${found.value.sources.map((one) => html`<li key=${one.name} class="card">
-      <div class="row spread"><span><a href=${`#/admin/sources/${encodeURIComponent(one.name)}`}><strong dir="auto">${one.name}</strong></a> ${one.last && html`<${State} run=${one.last} />`} <span class="dim" dir="auto">${`${one.kind} → ${one.collection}`}</span></span><${Sync} source=${one} after=${found.reload} /></div>
-      <p class="dim">${[scheduleText(one), next(one)].filter(Boolean).join(" · ")}</p>
-      ${one.last && html`<p>${when(one.last.started_at)}: ${counts(one.last)}</p><${Trouble} run=${one.last} />`}</li>`)}</ul>`;
+    <ul class="jobs">${found.value.sources.map((source) => html`<li key=${source.name} class="card">
+      <div class="row spread"><span><a href=${`#/admin/sources/${encodeURIComponent(source.name)}`}><strong dir="auto">${source.name}</strong></a> ${source.last && html`<${State} run=${source.last} />`} <span class="dim" dir="auto">${`${source.kind} → ${source.collection}`}</span></span><${Sync} source=${source} after=${found.reload} /></div>
+      <p class="dim">${[scheduleText(source), next(source)].filter(Boolean).join(" · ")}</p>
+      ${source.last && html`<p>${when(source.last.started_at)}: ${counts(source.last)}</p><${Trouble} run=${source.last} />`}</li>`)}</ul>`;
 }
 
 function OneSource({ name }) {
@@ -79,7 +79,7 @@ function OneSource({ name }) {
         ${run.state === "running" && html`<${Button} kind="small" label=${t("Cancel")} onClick=${() => act(() => request(`/api/v1/jobs/${encodeURIComponent(run.id)}/cancel`, { method: "POST" }), found.reload)} />`}</div>
       ${run.state === "running" && html`<${Bar} />`}<p>${counts(run)}</p>${run.error && html`<p class="bad" dir="auto">${run.error}</p>`}
       ${run.notes.map((note) => html`<p class="dim" dir="auto">${note}</p>`)}
-      ${run.failures.length > 0 && html`<details><summary>${t("What failed")}</summary><ul class="plain">${run.failures.slice(0, SHOWN).map((one) => html`<li class="bad" dir="auto">${one.path}: ${one.reason}</li>`)}</ul>
+      ${run.failures.length > 0 && html`<details><summary>${t("What failed")}</summary><ul class="plain">${run.failures.slice(0, SHOWN).map((failure) => html`<li class="bad" dir="auto">${failure.path}: ${failure.reason}</li>`)}</ul>
         ${run.failed > SHOWN && html`<p class="hint">${t("and {count} more", { count: number(run.failed - Math.min(SHOWN, run.failures.length)) })}</p>`}</details>`}</li>`)}</ul>
     <h3>${t("Remove")}</h3><div class="row"><${Button} icon="trash" label=${t("Remove, keep the documents")} onClick=${() => remove(false)} />
       <${Button} icon="trash" kind="danger" label=${t("Remove with the documents")} onClick=${() => remove(true)} /></div>`;
@@ -141,9 +141,9 @@ function AddSource({ onDone, onCancel }) {
   const box = useFirstField(Boolean(kinds.value));
   if (kinds.error) return html`<${Failure} error=${kinds.error} again=${kinds.reload} />`;
   if (!kinds.value) return html`<${Busy} />`;
-  const offered = kinds.value.filter((one) => isOperator() || !one.of_server);
-  const kept = kinds.value.filter((one) => !offered.includes(one)).map((one) => one.name).join(", ");
-  const kind = offered.find((one) => one.name === form.kind) || offered[0];
+  const offered = kinds.value.filter((kind) => isOperator() || !kind.of_server);
+  const kept = kinds.value.filter((kind) => !offered.includes(kind)).map((kind) => kind.name).join(", ");
+  const kind = offered.find((kind) => kind.name === form.kind) || offered[0];
   const why = kept && html`<p class="hint">${t("Only the operator of the server can add these kinds, as they read what is on it: {kinds}.", { kinds: kept })}</p>`;
   if (!kind) return html`<div class="card">${why}<${Button} label=${t("Cancel")} onClick=${onCancel} /></div>`;
   const set = (name) => (value) => setForm({ ...form, [name]: value });
@@ -153,10 +153,10 @@ function AddSource({ onDone, onCancel }) {
     act(() => call("sources.add", { name: form.name.trim(), kind: kind.name, collection: form.collection.trim(), options, ...form.schedule, readers: readerNames(form.readers), operator: isOperator() }), onDone);
   };
   return html`<form class="card" ref=${box} onSubmit=${sent}><h2>${t("Add a source")}</h2><div class="options">
-      <${Choice} label=${t("Kind")} value=${kind.name} options=${offered.map((one) => [one.name, one.name])} onChange=${set("kind")} />
+      <${Choice} label=${t("Kind")} value=${kind.name} options=${offered.map((kind) => [kind.name, kind.name])} onChange=${set("kind")} />
       <label class="field"><span>${t("Name")}</span><input required maxlength="100" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" placeholder="handbook" dir="ltr" value=${form.name} onInput=${(event) => set("name")(event.target.value)} /></label>
       <label class="field"><span>${t("Collection")}</span><input required maxlength="255" list="collections" dir="auto" value=${form.collection} onInput=${(event) => set("collection")(event.target.value)} /></label>
-      <datalist id="collections">${(collections.value || []).map((one) => html`<option value=${one.collection.name} />`)}</datalist></div>
+      <datalist id="collections">${(collections.value || []).map((collection) => html`<option value=${collection.collection.name} />`)}</datalist></div>
     <p class="hint" dir="auto">${kind.help}</p>${why}
     <${Options} kind=${kind} values=${form.options} onChange=${set("options")} /><${Schedule} value=${form.schedule} onChange=${set("schedule")} /><${Readers} value=${form.readers} onChange=${set("readers")} />
     <div class="row end"><${Button} label=${t("Cancel")} onClick=${onCancel} /><button class="button primary">${t("Add")}</button></div></form>`;
@@ -168,8 +168,8 @@ function ChangeSource({ source, onDone, onCancel }) {
   const box = useFirstField(Boolean(kinds.value));
   if (kinds.error) return html`<${Failure} error=${kinds.error} again=${kinds.reload} />`;
   if (!kinds.value) return html`<${Busy} />`;
-  const kind = kinds.value.find((one) => one.name === source.kind);
-  const mine = kind && (isOperator() || (!kind.of_server && !kind.options.some((one) => one.secret && source.options[one.name])));
+  const kind = kinds.value.find((kind) => kind.name === source.kind);
+  const mine = kind && (isOperator() || (!kind.of_server && !kind.options.some((option) => option.secret && source.options[option.name])));
   const set = (name) => (value) => setForm({ ...form, [name]: value });
   const sent = (event) => {
     event.preventDefault();
@@ -192,21 +192,21 @@ function ChangeSource({ source, onDone, onCancel }) {
 
 // The options of a kind as fields. A secret is named, and only the operator may.
 function Options({ kind, values, onChange }) {
-  const offered = kind.options.filter((one) => isOperator() || !one.secret);
-  const kept = kind.options.filter((one) => !offered.includes(one)).map((one) => one.name).join(", ");
-  const field = (one) => {
-    const set = (value) => onChange({ ...values, [one.name]: value });
-    if (one.choices.length) return html`<${Choice} key=${one.name} label=${one.name} value=${values[one.name] || one.default} options=${one.choices.map((value) => [value, value])} onChange=${set} />`;
-    return html`<label key=${one.name} class="field"><span>${one.name}</span><textarea rows="1" required=${one.required} maxlength="4000" dir="ltr" autocomplete="off" value=${values[one.name] || ""}
-      placeholder=${one.secret ? `env:RAGSTONE_SOURCE_${one.name.toUpperCase()}` : one.default} onInput=${(event) => set(event.target.value)}></textarea></label>`;
+  const offered = kind.options.filter((option) => isOperator() || !option.secret);
+  const kept = kind.options.filter((option) => !offered.includes(option)).map((option) => option.name).join(", ");
+  const field = (option) => {
+    const set = (value) => onChange({ ...values, [option.name]: value });
+    if (option.choices.length) return html`<${Choice} key=${option.name} label=${option.name} value=${values[option.name] || option.default} options=${option.choices.map((value) => [value, value])} onChange=${set} />`;
+    return html`<label key=${option.name} class="field"><span>${option.name}</span><textarea rows="1" required=${option.required} maxlength="4000" dir="ltr" autocomplete="off" value=${values[option.name] || ""}
+      placeholder=${option.secret ? `env:RAGSTONE_SOURCE_${option.name.toUpperCase()}` : option.default} onInput=${(event) => set(event.target.value)}></textarea></label>`;
   };
-  return html`${offered.map((one) => html`<div key=${one.name}>${field(one)}<p class="hint" dir="auto">${one.help} ${one.secret && t("Enter the name of an environment variable of the server that holds it.")}</p></div>`)}
+  return html`${offered.map((option) => html`<div key=${option.name}>${field(option)}<p class="hint" dir="auto">${option.help} ${option.secret && t("Enter the name of an environment variable of the server that holds it.")}</p></div>`)}
     ${kept && html`<p class="hint">${t("Only the operator of the server can use its secrets here: {names}.", { names: kept })}</p>`}`;
 }
 
 function Schedule({ value, onChange }) {
   const { every, cron } = value;
-  const known = [...new Set([...INTERVALS, ...(every === null ? [] : [every])])].map((one) => [String(one), scheduleText({ every: one })]);
+  const known = [...new Set([...INTERVALS, ...(every === null ? [] : [every])])].map((seconds) => [String(seconds), scheduleText({ every: seconds })]);
   const chosen = (key) => onChange({ every: Number(key) || null, cron: key === "cron" ? "0 6 * * mon-fri" : null });
   return html`<div class="options"><${Choice} label=${t("Schedule")} value=${cron === null ? String(every ?? "") : "cron"} onChange=${chosen} options=${[["", t("Manually")], ...known, ["cron", t("At set times")]]} />
       ${cron !== null && html`<label class="field"><span>${t("Cron expression")}</span><input required maxlength="100" dir="ltr" value=${cron} onInput=${(event) => onChange({ every: null, cron: event.target.value })} /></label>`}</div>

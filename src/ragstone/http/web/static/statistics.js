@@ -15,23 +15,23 @@ export function StatisticsView() {
   if (!use.value || !perDay.value) return html`<${Busy} />`;
   const rows = use.value.use;
   const all = filled(perDay.value.use, Number(days));
-  const longest = Math.max(...(stages.value?.stages || []).map((one) => one.p95), 1e-9);
-  return html`<div class="row"><${Choice} label=${t("Days")} value=${days} options=${["7", "30", "90", "365"].map((one) => [one, one])} onChange=${setDays} />
+  const longest = Math.max(...(stages.value?.stages || []).map((stage) => stage.p95), 1e-9);
+  return html`<div class="row"><${Choice} label=${t("Days")} value=${days} options=${["7", "30", "90", "365"].map((count) => [count, count])} onChange=${setDays} />
       <${Choice} label=${t("By")} value=${by} options=${[["day", t("Day")], ["user", t("User")], ["room", t("Conversation")], ["model", t("Model")]]} onChange=${setBy} /></div>
     ${!rows.length ? html`<p class="dim">${t("No questions yet.")}</p>` : html`<div class="tiles"><${Plot} title=${t("Questions")} days=${all} lines=${[[t("All"), "questions", "--accent"], [t("Refused"), "refused", "--fair"], [t("Blocked"), "blocked", "--bad"]]} />
       <${Plot} title=${t("Cost in dollars")} days=${all} lines=${[[t("Cost"), "cost", "--accent"]]} /></div>
-    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Questions"), t("Refused"), t("Blocked"), t("Tokens"), t("Cost")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
-      <tbody>${rows.map((one) => html`<tr key=${one.name}><td dir="auto">${one.name || "–"}</td><td class="figure">${number(one.questions)}</td><td class="figure">${number(one.refused)}</td><td class="figure">${number(one.blocked)}</td>
-        <td class="figure">${number(one.prompt_tokens + one.completion_tokens)}</td><td class="figure">$${one.cost.toFixed(4)}</td></tr>`)}</tbody></table></div>`}
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Questions"), t("Refused"), t("Blocked"), t("Tokens"), t("Cost")].map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+      <tbody>${rows.map((row) => html`<tr key=${row.name}><td dir="auto">${row.name || "–"}</td><td class="figure">${number(row.questions)}</td><td class="figure">${number(row.refused)}</td><td class="figure">${number(row.blocked)}</td>
+        <td class="figure">${number(row.prompt_tokens + row.completion_tokens)}</td><td class="figure">$${row.cost.toFixed(4)}</td></tr>`)}</tbody></table></div>`}
     ${stages.error && html`<${Failure} error=${stages.error} again=${stages.reload} />`}${stages.busy && !stages.value && html`<${Busy} />`}
-    ${stages.value?.stages.length > 0 && html`<h2>${t("Time of each step")}</h2><ol class="timeline">${stages.value.stages.map((one) => html`<li key=${one.stage}><span class="stage">${stageName(one.stage)}</span><span class="took">${duration(one.mean)}</span>
-      <svg class="lane" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect x="0" y="1" height="4" width=${(one.mean / longest) * 100} /></svg>
-      <span class="decided">${t("95% under {time}", { time: duration(one.p95) })} · ${t("{count} times", { count: number(one.runs) })}${one.failed ? ` · ${t("{count} failed", { count: one.failed })}` : ""}</span></li>`)}</ol>`}`;
+    ${stages.value?.stages.length > 0 && html`<h2>${t("Time of each step")}</h2><ol class="timeline">${stages.value.stages.map((stage) => html`<li key=${stage.stage}><span class="stage">${stageName(stage.stage)}</span><span class="took">${duration(stage.mean)}</span>
+      <svg class="lane" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect x="0" y="1" height="4" width=${(stage.mean / longest) * 100} /></svg>
+      <span class="decided">${t("95% under {time}", { time: duration(stage.p95) })} · ${t("{count} times", { count: number(stage.runs) })}${stage.failed ? ` · ${t("{count} failed", { count: stage.failed })}` : ""}</span></li>`)}</ol>`}`;
 }
 
 // Days without a question are days too.
 function filled(rows, days) {
-  const known = new Map(rows.map((one) => [one.name, one]));
+  const known = new Map(rows.map((row) => [row.name, row]));
   const today = Math.floor(Date.now() / 86_400_000) * 86_400;
   return Array.from({ length: days }, (_, index) => {
     const at = today - (days - 1 - index) * 86_400;
@@ -42,7 +42,7 @@ function filled(rows, days) {
 const LEAST = { questions: 0, cost: -6 }; // Powers of ten: there is no half question.
 
 // Steps of an axis whose figures are short: 1, 2 or 5 of a power of ten.
-const steps = (least) => Array.from({ length: 9 - least }, (_, power) => power + least).flatMap((power) => [1, 2, 5].map((one) => Number(`${one}e${power}`)));
+const steps = (least) => Array.from({ length: 9 - least }, (_, power) => power + least).flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`)));
 
 function Plot({ title, days, lines }) {
   const place = useRef(null);
@@ -53,10 +53,10 @@ function Plot({ title, days, lines }) {
       const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
       const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 } };
       plot = new UPlot({ width: place.current.clientWidth, height: 190, legend: { show: lines.length > 1 }, cursor: { drag: { x: false } },
-        axes: [{ ...axis, values: (_, values) => values.map((at) => new Intl.DateTimeFormat(language, { day: "numeric", month: "short", timeZone: "UTC" }).format(at * 1000)) }, { ...axis, size: 60, incrs: steps(LEAST[lines[0][1]]), values: (_, values) => values.map((one) => number(one, 6)) }],
+        axes: [{ ...axis, values: (_, values) => values.map((at) => new Intl.DateTimeFormat(language, { day: "numeric", month: "short", timeZone: "UTC" }).format(at * 1000)) }, { ...axis, size: 60, incrs: steps(LEAST[lines[0][1]]), values: (_, values) => values.map((value) => number(value, 6)) }],
         scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 0.01)] } },
         series: [{ label: t("Day"), value: (_, at) => (at === null ? "" : new Date(at * 1000).toISOString().slice(0, 10)) }, ...lines.map(([label, , name]) => ({ label, stroke: colour(name), width: 2, fill: "transparent", points: { show: days.length < 40 } }))],
-      }, [days.map((one) => one.at), ...lines.map(([, key]) => days.map((one) => one[key]))], place.current);
+      }, [days.map((day) => day.at), ...lines.map(([, key]) => days.map((day) => day[key]))], place.current);
     });
     return () => { gone = true; plot?.destroy(); };
   }, [days]);

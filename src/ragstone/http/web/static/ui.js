@@ -112,8 +112,8 @@ export function Tabs({ label, tabs, current, onChange }) {
   const row = useRef(null);
   // On a phone they are wider than the page: the chosen one is to be seen.
   useEffect(() => {
-    const one = row.current.querySelector("[aria-selected=true]");
-    if (one && row.current.scrollWidth > row.current.clientWidth) one.scrollIntoView({ block: "nearest", inline: "center" });
+    const chosen = row.current.querySelector("[aria-selected=true]");
+    if (chosen && row.current.scrollWidth > row.current.clientWidth) chosen.scrollIntoView({ block: "nearest", inline: "center" });
   }, [current]);
   return html`<div class="tabs" role="tablist" ref=${row} aria-label=${label} onKeyDown=${move}>
     ${tabs.map(([key, name]) => html`<button type="button" role="tab" key=${key} class="tab"

@@ -7,18 +7,18 @@ import { number, sentence, t, when } from "./words.js";
 
 const STATES = { current: "Given first", expired: "Expired", changed: "A source has changed", gone: "A source is gone" };
 const EMPTY = { id: "", text: "", wordings: "", sources: "", readers: "", owner: "", until: "" };
-const lines = (text) => text.split("\n").map((one) => one.trim()).filter(Boolean);
+const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
 // What is to be verified next, kept while the page changes.
 let draft = null;
 
 // Go on from an answer: its text, with the places of the documents that it cites.
 export function verifyAnswer(turn, sources) {
-  const cited = sources.filter((one) => one.cited).sort((a, b) => a.number - b.number);
-  const numbers = new Map(cited.map((one, index) => [one.number, index + 1]));
+  const cited = sources.filter((source) => source.cited).sort((a, b) => a.number - b.number);
+  const numbers = new Map(cited.map((source, index) => [source.number, index + 1]));
   draft = { ...EMPTY, wordings: turn.question, collection: turn.collection,
-    text: turn.text.replace(/\[(\d{1,3})\]/g, (whole, one) => (numbers.has(Number(one)) ? `[${numbers.get(Number(one))}]` : "")),
-    sources: cited.map((one) => `${one.path}#${one.spans[0].start}-${one.spans[0].end}`).join("\n") };
+    text: turn.text.replace(/\[(\d{1,3})\]/g, (whole, cited) => (numbers.has(Number(cited)) ? `[${numbers.get(Number(cited))}]` : "")),
+    sources: cited.map((source) => `${source.path}#${source.spans[0].start}-${source.spans[0].end}`).join("\n") };
   go("admin", "verified");
 }
 
@@ -31,15 +31,15 @@ function place(line) {
 const time = (day) => (day ? new Date(`${day}T00:00`).getTime() / 1000 : null);
 const day = (seconds) => (seconds ? new Date(seconds * 1000).toLocaleDateString("sv") : "");
 
-function edited(one) {
-  return { id: one.id, text: one.text, wordings: one.wordings.join("\n"), readers: one.readers.filter((name) => name !== "*").join(", "), owner: one.owner,
-    until: day(one.expires_at), sources: one.sources.map((source) => `${source.path}#${source.start}-${source.end}`).join("\n") };
+function edited(answer) {
+  return { id: answer.id, text: answer.text, wordings: answer.wordings.join("\n"), readers: answer.readers.filter((name) => name !== "*").join(", "), owner: answer.owner,
+    until: day(answer.expires_at), sources: answer.sources.map((source) => `${source.path}#${source.start}-${source.end}`).join("\n") };
 }
 
 export function VerifiedView() {
   const collections = useLoaded(() => call("collections"), []);
   const [chosen, setChosen] = useState(draft?.collection || page.route[2] || "");
-  const names = (collections.value || []).map((one) => one.collection.name);
+  const names = (collections.value || []).map((collection) => collection.collection.name);
   const collection = names.includes(chosen) ? chosen : names[0];
   if (collections.error) return html`<${Failure} error=${collections.error} again=${collections.reload} />`;
   if (!collections.value) return html`<${Busy} />`;
@@ -56,25 +56,25 @@ function OfCollection({ collection }) {
   useEffect(() => { draft = null; }, []);
   const changed = () => { found.reload(); review.reload(); };
   const write = (given) => { setForm({ ...EMPTY, ...given }); document.getElementById("verify").scrollIntoView({ block: "start" }); };
-  const remove = async (one) => {
-    const sure = await askUser({ title: t("Remove this verified answer?"), text: one.wordings[0], confirm: t("Remove"), danger: true });
+  const remove = async (answer) => {
+    const sure = await askUser({ title: t("Remove this verified answer?"), text: answer.wordings[0], confirm: t("Remove"), danger: true });
     if (!sure) return;
-    try { await call("verified.remove", { collection, id: one.id }); changed(); } catch (error) { notify(sentence(error), "bad"); }
+    try { await call("verified.remove", { collection, id: answer.id }); changed(); } catch (error) { notify(sentence(error), "bad"); }
   };
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   return html`<${Form} form=${form} set=${setForm} collection=${collection} saved=${changed} />
     <h2>${t("Verified answers")}</h2>${!found.value.length && html`<p class="dim">${t("There are no verified answers.")}</p>`}
-    <ul class="jobs">${found.value.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span class=${`badge ${one.state === "current" ? "high" : "low"}`}><${Icon} name=${one.state === "current" ? "check" : "warn"} />${t(STATES[one.state])}</span>
-      <span class="row"><${Button} icon="edit" kind="small" label=${t("Edit")} onClick=${() => write(edited(one))} /><${Button} icon="trash" kind="small" label=${t("Remove")} onClick=${() => remove(one)} /></span></div>
-      <p dir="auto"><strong>${one.wordings.join(" · ")}</strong></p><p dir="auto">${one.text}</p>
-      <p class="dim" dir="auto">${[one.owner, when(one.changed_at), one.expires_at && t("Until {time}", { time: when(one.expires_at) }), one.sources.map((source) => source.path).join(", "), one.readers.includes("*") ? "" : one.readers.join(", ")].filter(Boolean).join(" · ")}</p></li>`)}</ul>
+    <ul class="jobs">${found.value.map((answer) => html`<li key=${answer.id} class="card"><div class="row spread"><span class=${`badge ${answer.state === "current" ? "high" : "low"}`}><${Icon} name=${answer.state === "current" ? "check" : "warn"} />${t(STATES[answer.state])}</span>
+      <span class="row"><${Button} icon="edit" kind="small" label=${t("Edit")} onClick=${() => write(edited(answer))} /><${Button} icon="trash" kind="small" label=${t("Remove")} onClick=${() => remove(answer)} /></span></div>
+      <p dir="auto"><strong>${answer.wordings.join(" · ")}</strong></p><p dir="auto">${answer.text}</p>
+      <p class="dim" dir="auto">${[answer.owner, when(answer.changed_at), answer.expires_at && t("Until {time}", { time: when(answer.expires_at) }), answer.sources.map((source) => source.path).join(", "), answer.readers.includes("*") ? "" : answer.readers.join(", ")].filter(Boolean).join(" · ")}</p></li>`)}</ul>
     <h2>${t("Questions without a good answer")}</h2><p class="dim">${t("They were refused, or their answers were disliked; similar ones are grouped. Refused questions are known where traces keep questions (STATISTICS__QUESTIONS).")}</p>
     ${review.error && html`<${Failure} error=${review.error} again=${review.reload} />`}${review.busy && !review.value && html`<${Busy} />`}
     ${review.value && !review.value.length && html`<p class="dim">${t("There are none.")}</p>`}
     <ul class="jobs">${(review.value || []).map((group) => html`<li key=${group.question} class="card"><div class="row spread"><span><strong dir="auto">${group.question}</strong> <span class="badge">${number(group.questions.length)} ×</span></span>
-      <${Button} icon="edit" kind="small" label=${t("Write an answer")} onClick=${() => write({ wordings: [...new Set(group.questions.map((one) => one.question))].join("\n") })} /></div>
-      <ul class="plain">${group.questions.slice(0, 5).map((one) => html`<li><span class="dim">${one.reason === "refused" ? t("Refused") : t("Bad answer")} · ${when(one.at)}</span> <span dir="auto">${one.question}</span>${one.comment && html` <em dir="auto">${one.comment}</em>`}</li>`)}</ul></li>`)}</ul>`;
+      <${Button} icon="edit" kind="small" label=${t("Write an answer")} onClick=${() => write({ wordings: [...new Set(group.questions.map((question) => question.question))].join("\n") })} /></div>
+      <ul class="plain">${group.questions.slice(0, 5).map((question) => html`<li><span class="dim">${question.reason === "refused" ? t("Refused") : t("Bad answer")} · ${when(question.at)}</span> <span dir="auto">${question.question}</span>${question.comment && html` <em dir="auto">${question.comment}</em>`}</li>`)}</ul></li>`)}</ul>`;
 }
 
 function Form({ form, set, collection, saved }) {

@@ -12,7 +12,7 @@ import { duration, number, percent, t, VERDICTS, when } from "./words.js";
 export default function WhyPage() {
   const [, id, run, setting, number] = page.route;
   if (id === "run" && number) return html`<${OneOutcome} key=${page.route.join("/")} run=${run} setting=${Number(setting)} number=${Number(number)} />`;
-  const turn = talk.turns.find((one) => one.id === id || one.answerId === id);
+  const turn = talk.turns.find((turn) => turn.id === id || turn.answerId === id);
   if (turn) return html`<${OneTurn} key=${id} turn=${turn} />`;
   if (id) return html`<${OneTrace} key=${id} id=${id} />`;
   return html`<${Recent} />`;
@@ -22,17 +22,17 @@ const OUTCOMES = { stop: "Answered", length: "Cut off", refused: "No answer foun
 
 function Recent() {
   const traces = useLoaded(() => (isAdmin() ? request("/api/v1/traces?limit=100") : Promise.resolve({ traces: [] })), [page.session]);
-  const own = talk.turns.filter((one) => one.trace.length);
+  const own = talk.turns.filter((turn) => turn.trace.length);
   return html`<div class="sheet"><h1>${t("Why")}</h1>
     <p>${t("For every answer: what was done and how long it took, which passages were found and left out, and what the chat model was told.")}</p>
-    ${own.length > 0 && html`<h2>${t("In this conversation")}</h2><ul class="plain">${own.map((one) => html`<li key=${one.id}>
-      <a dir="auto" href=${`#/why/${encodeURIComponent(one.id)}`}>${one.question}</a></li>`)}</ul>`}
+    ${own.length > 0 && html`<h2>${t("In this conversation")}</h2><ul class="plain">${own.map((turn) => html`<li key=${turn.id}>
+      <a dir="auto" href=${`#/why/${encodeURIComponent(turn.id)}`}>${turn.question}</a></li>`)}</ul>`}
     ${traces.error && html`<${Failure} error=${traces.error} again=${traces.reload} />`}${traces.busy && !traces.value && html`<${Busy} />`}
     ${traces.value?.traces.length > 0 && html`<h2>${t("Questions of everybody, the newest first")}</h2>
-      <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Question"), t("Outcome"), t("Time"), t("Tokens")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
-      <tbody>${traces.value.traces.map((one) => html`<tr key=${one.id}><td><a href=${`#/why/${encodeURIComponent(one.id)}`}>${when(one.at)}</a></td><td dir="auto">${one.user}</td>
-        <td dir="auto">${one.question || html`<span class="dim">${t("not saved")}</span>`}</td><td>${t(OUTCOMES[one.finish] ?? one.finish)}</td><td class="figure">${duration(one.seconds)}</td>
-        <td class="figure">${number(one.prompt_tokens + one.completion_tokens)}</td></tr>`)}</tbody></table></div>`}
+      <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Question"), t("Outcome"), t("Time"), t("Tokens")].map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+      <tbody>${traces.value.traces.map((trace) => html`<tr key=${trace.id}><td><a href=${`#/why/${encodeURIComponent(trace.id)}`}>${when(trace.at)}</a></td><td dir="auto">${trace.user}</td>
+        <td dir="auto">${trace.question || html`<span class="dim">${t("not saved")}</span>`}</td><td>${t(OUTCOMES[trace.finish] ?? trace.finish)}</td><td class="figure">${duration(trace.seconds)}</td>
+        <td class="figure">${number(trace.prompt_tokens + trace.completion_tokens)}</td></tr>`)}</tbody></table></div>`}
     ${!own.length && !traces.value?.traces.length && !traces.busy && html`<p class="dim">${t("No questions yet.")} <a href="#/ask">${t("Ask a question")}</a></p>`}
   </div>`;
 }
@@ -41,11 +41,11 @@ function OneTrace({ id }) {
   const found = useLoaded(() => request(`/api/v1/traces/${encodeURIComponent(id)}`), [id]);
   if (found.error) return html`<div class="sheet"><${Failure} error=${found.error} again=${() => go("why")} /></div>`;
   if (!found.value) return html`<div class="sheet"><${Busy} /></div>`;
-  const one = found.value;
-  return html`<div class="sheet"><h1 dir="auto">${one.question || t("A question of {time}", { time: when(one.at) })}</h1>
-    <${Figures} rows=${[[t("Who"), one.user], [t("Collection"), one.collection], [t("Level"), one.level], [t("Search"), one.strategy], [t("Model"), one.model],
-      [t("Outcome"), t(OUTCOMES[one.finish] ?? one.finish)], [t("Tokens"), number(one.prompt_tokens + one.completion_tokens)], [t("Cost"), one.cost === null ? null : `$${one.cost.toFixed(4)}`]]} />
-    <${Timeline} trace=${one.stages} /></div>`;
+  const trace = found.value;
+  return html`<div class="sheet"><h1 dir="auto">${trace.question || t("A question of {time}", { time: when(trace.at) })}</h1>
+    <${Figures} rows=${[[t("Who"), trace.user], [t("Collection"), trace.collection], [t("Level"), trace.level], [t("Search"), trace.strategy], [t("Model"), trace.model],
+      [t("Outcome"), t(OUTCOMES[trace.finish] ?? trace.finish)], [t("Tokens"), number(trace.prompt_tokens + trace.completion_tokens)], [t("Cost"), trace.cost === null ? null : `$${trace.cost.toFixed(4)}`]]} />
+    <${Timeline} trace=${trace.stages} /></div>`;
 }
 
 function OneTurn({ turn }) {
@@ -57,40 +57,40 @@ function OneTurn({ turn }) {
 // is known of it.
 function OneOutcome({ run: id, setting: place, number: at }) {
   const run = useLoaded(() => call("evaluation.run", { id }), [id]);
-  const found = useLoaded(async () => (await call("evaluation.outcomes", { id, setting: place, limit: 1, offset: at })).find((one) => one.number === at), [id, place, at]);
+  const found = useLoaded(async () => (await call("evaluation.outcomes", { id, setting: place, limit: 1, offset: at })).find((outcome) => outcome.number === at), [id, place, at]);
   const [now, setNow] = useState(null);
   const [, redraw] = useState(0);
   const error = run.error || found.error;
   if (error) return html`<div class="sheet"><${Failure} error=${error} again=${() => go("evaluate")} /></div>`;
   if (!run.value || found.busy) return html`<div class="sheet"><${Busy} /></div>`;
-  const one = found.value, setting = run.value.settings[place];
-  if (!one) return html`<div class="sheet"><p>${t("This answer does not exist, or you may no longer read its sources.")}</p></div>`;
+  const outcome = found.value, setting = run.value.settings[place];
+  if (!outcome) return html`<div class="sheet"><p>${t("This answer does not exist, or you may no longer read its sources.")}</p></div>`;
   const { name, wanted, ...options } = setting;
   const askNow = async () => {
-    const second = newTurn(one.question.question, run.value.collection);
+    const second = newTurn(outcome.question.question, run.value.collection);
     setNow(second);
     await follow(second, { ...options, wanted, question: second.question, collection: second.collection, principal: principal(), cache: false, keeps: false, id: second.id }, undefined);
     redraw((count) => count + 1);
   };
-  const expected = one.question;
+  const expected = outcome.question;
   const rows = [[t("Setting"), name], [t("Expected"), expected.answerable ? null : t("The documents do not contain the answer")], [t("Accepted answers"), expected.answers.join(" | ")], [t("Expected documents"), expected.sources.join(" | ")],
-    [t("Confidence"), one.confidence === null ? null : percent(one.confidence)], [t("Claims that the documents support"), one.supported === null ? null : percent(one.supported)], [t("Search"), one.strategy], [t("Searched as"), one.queries.join(" · ")],
-    [t("Time"), duration(one.seconds)], [t("Model"), one.model], [t("Tokens"), one.tokens ? number(one.tokens) : t("none")], [t("Cost"), one.cost === null ? null : `$${one.cost.toFixed(4)}`]];
+    [t("Confidence"), outcome.confidence === null ? null : percent(outcome.confidence)], [t("Claims that the documents support"), outcome.supported === null ? null : percent(outcome.supported)], [t("Search"), outcome.strategy], [t("Searched as"), outcome.queries.join(" · ")],
+    [t("Time"), duration(outcome.seconds)], [t("Model"), outcome.model], [t("Tokens"), outcome.tokens ? number(outcome.tokens) : t("none")], [t("Cost"), outcome.cost === null ? null : `$${outcome.cost.toFixed(4)}`]];
   return html`<div class="sheet"><p><a href=${`#/evaluate/run/${encodeURIComponent(id)}`} dir="auto">${t("Back to the evaluation")}</a></p>
     <h1 dir="auto">${expected.question}</h1>
-    <p><span class=${`badge ${one.right === null ? "" : one.right ? "high" : "low"}`}>${one.right === null ? t("not judged") : one.right ? t("right") : t("wrong")}</span> ${one.error || reasonOf(one.reason)}</p>
+    <p><span class=${`badge ${outcome.right === null ? "" : outcome.right ? "high" : "low"}`}>${outcome.right === null ? t("not judged") : outcome.right ? t("right") : t("wrong")}</span> ${outcome.error || reasonOf(outcome.reason)}</p>
     <${Figures} rows=${rows} />
     ${expected.liked && html`<p><strong>${t("Good answer")}:</strong> <span dir="auto">${expected.liked}</span></p>`}
     ${expected.disliked && html`<p><strong>${t("Bad answer")}:</strong> <span dir="auto">${expected.disliked}</span></p>`}
     ${expected.comment && html`<p class="dim" dir="auto">${expected.comment}</p>`}
-    <section class="card"><h2>${t("Answer")}</h2><${Markdown} text=${one.text || "–"} />
-      ${one.verdicts.length > 0 && html`<ul class="legend">${one.verdicts.map((label, index) => html`<li key=${index} class=${`verdict ${label}`}>${number(index + 1)}: ${t(VERDICTS[label])}</li>`)}</ul>`}</section>
+    <section class="card"><h2>${t("Answer")}</h2><${Markdown} text=${outcome.text || "–"} />
+      ${outcome.verdicts.length > 0 && html`<ul class="legend">${outcome.verdicts.map((label, index) => html`<li key=${index} class=${`verdict ${label}`}>${number(index + 1)}: ${t(VERDICTS[label])}</li>`)}</ul>`}</section>
     <h2>${t("Passages, as they were found")}</h2>
-    <ol class="sources">${one.found.map((passage, index) => html`<li key=${index}><a class="passage" href=${`#/documents/${encodeURIComponent(run.value.collection)}/${encodeURIComponent(passage.document_id)}/${passage.start}-${passage.end}${passage.page ? `/page=${passage.page}` : ""}`}>
+    <ol class="sources">${outcome.found.map((passage, index) => html`<li key=${index}><a class="passage" href=${`#/documents/${encodeURIComponent(run.value.collection)}/${encodeURIComponent(passage.document_id)}/${passage.start}-${passage.end}${passage.page ? `/page=${passage.page}` : ""}`}>
       <span class="cite">${number(index + 1)}</span><span><strong dir="auto">${passage.title || passage.path}</strong> <span class="where" dir="auto">${[passage.path, passage.page && t("Page {page}", { page: passage.page }), number(passage.score, 2)].filter(Boolean).join(" · ")}</span>
       ${passage.cited && html` <span class="badge high"><${Icon} name="check" />${t("Cited")}</span>`}</span></a></li>`)}</ol>
-    ${!one.found.length && html`<p class="dim">${t("Nothing was found.")}</p>`}
-    <h2>${t("Steps")}</h2><${Timeline} trace=${one.trace} />
+    ${!outcome.found.length && html`<p class="dim">${t("Nothing was found.")}</p>`}
+    <h2>${t("Steps")}</h2><${Timeline} trace=${outcome.trace} />
     <h2>${t("And now?")}</h2><p>${t("Ask the same with the same setting, to see every candidate and the prompt, or to try other settings. Nothing of it is kept.")}</p>
     <p><${Button} kind="primary" icon="again" label=${t("Ask it now")} disabled=${now?.state === "running"} onClick=${askNow} /></p>
     ${now?.state === "running" && html`<${Busy} label=${t("Asking…")} />`}
@@ -129,7 +129,7 @@ function cost(usage) {
 }
 
 function seconds(trace) {
-  return trace.reduce((sum, one) => sum + (one.inside ? 0 : one.seconds), 0);
+  return trace.reduce((sum, step) => sum + (step.inside ? 0 : step.seconds), 0);
 }
 
 function Figures({ rows }) {
@@ -140,12 +140,12 @@ function Figures({ rows }) {
 function Timeline({ trace }) {
   const total = seconds(trace) || 1;
   let begun = 0;
-  return html`<ol class="timeline">${trace.map((one, index) => {
+  return html`<ol class="timeline">${trace.map((step, index) => {
     const start = begun;
-    if (!one.inside) begun += one.seconds;
-    return html`<li key=${index} class=${`${one.status} ${one.inside ? "inner" : ""}`}><span class="stage">${stageName(one.stage)}</span><span class="took">${duration(one.seconds)}</span>
-      <svg class="lane" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect x=${(start / total) * 100} y="1" height="4" width=${Math.max(0.4, (one.seconds / total) * 100)} /></svg>
-      <span class="decided" dir="auto">${one.status === "failed" || one.status === "timeout" ? html`<strong class="bad">${one.status}</strong> ` : ""}${[one.calls && `LLM: ${tokens(one)}`, one.calls && one.cost !== null && cost(one), one.decision, one.reason].filter(Boolean).join(" – ")}</span></li>`;
+    if (!step.inside) begun += step.seconds;
+    return html`<li key=${index} class=${`${step.status} ${step.inside ? "inner" : ""}`}><span class="stage">${stageName(step.stage)}</span><span class="took">${duration(step.seconds)}</span>
+      <svg class="lane" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect x=${(start / total) * 100} y="1" height="4" width=${Math.max(0.4, (step.seconds / total) * 100)} /></svg>
+      <span class="decided" dir="auto">${step.status === "failed" || step.status === "timeout" ? html`<strong class="bad">${step.status}</strong> ` : ""}${[step.calls && `LLM: ${tokens(step)}`, step.calls && step.cost !== null && cost(step), step.decision, step.reason].filter(Boolean).join(" – ")}</span></li>`;
   })}</ol>`;
 }
 
@@ -156,15 +156,15 @@ export function candidates(full) {
     if (!rows.has(id)) rows.set(id, { id, chunk: full.chunks[id] || null, places: new Map() });
     return rows.get(id);
   };
-  full.lists.forEach((list, index) => list.found.forEach((one, place) => row(one.chunk_id).places.set(index, { place: place + 1, score: one.score })));
+  full.lists.forEach((list, index) => list.found.forEach((hit, place) => row(hit.chunk_id).places.set(index, { place: place + 1, score: hit.score })));
   full.hits.forEach((hit, place) => Object.assign(row(hit.chunk.chunk_id), { chunk: hit.chunk, hit, rank: place + 1 }));
   for (const passage of full.passages) Object.assign(row(passage.hit.chunk.chunk_id), { chunk: passage.hit.chunk, number: passage.number, hit: passage.hit });
-  for (const one of full.answer?.citations || []) if (rows.has(one.chunk_id)) rows.get(one.chunk_id).cited = true;
+  for (const citation of full.answer?.citations || []) if (rows.has(citation.chunk_id)) rows.get(citation.chunk_id).cited = true;
   return [...rows.values()].sort((a, b) => (a.rank ?? 1e6) - (b.rank ?? 1e6) || (best(a) - best(b)));
 }
 
 function best(row) {
-  return Math.min(...[...row.places.values()].map((one) => one.place), 1e6);
+  return Math.min(...[...row.places.values()].map((found) => found.place), 1e6);
 }
 
 const LISTS = { dense: "By meaning", bm25: "By words", feedback: "By meaning, refined", order: "In order" };
@@ -177,7 +177,7 @@ function Candidates({ turn }) {
   return html`<p>${t("Each row is a passage. The left columns say at which place a search found it and with which score; the right ones what became of it.")}</p>
     <div class="scroll" tabindex="0"><table class="list"><thead><tr><th scope="col">${t("Passage")}</th>
       ${turn.full.lists.map((list) => html`<th scope="col" title=${list.query}>${t(LISTS[list.source])}</th>`)}
-      ${[t("Reranked"), t("Similarity"), t("Final score"), t("Place"), t("Given as"), t("Cited")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+      ${[t("Reranked"), t("Similarity"), t("Final score"), t("Place"), t("Given as"), t("Cited")].map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
     <tbody>${rows.slice(0, all ? rows.length : 25).map((row) => html`<tr key=${row.id} class=${row.cited ? "touched" : ""}>
       <td class="wide">${row.chunk ? html`<details><summary dir="auto">${row.chunk.title || row.chunk.path}${row.chunk.page ? `, ${t("Page {page}", { page: row.chunk.page })}` : ""}<span class="path">${row.chunk.section.slice(-1)}</span></summary><p dir="auto" class="text rows">${row.chunk.text}</p></details>` : html`<span class="dim">${t("not read")}</span>`}</td>
       ${turn.full.lists.map((list, index) => { const at = row.places.get(index); return html`<td class="figure">${at ? html`${at.place}. <span class="dim">${figure(at.score)}</span>` : ""}</td>`; })}
@@ -191,7 +191,7 @@ function Prompt({ turn }) {
   return html`${turn.answer?.model === "extractive" && html`<p>${t("No chat model was asked: the answer is made of sentences of the passages. A chat model would have been told this.")}</p>`}
     <h2>${t("Instructions")}</h2><pre tabindex="0" dir="auto" class="prompt">${instructions.text || t("none")}</pre>
     ${instructions.notes && html`<h2>${t("Notes")}</h2><pre tabindex="0" dir="auto" class="prompt">${instructions.notes}</pre>`}
-    <h2>${t("Sources")}</h2><ol class="sources">${passages.map((one) => html`<li key=${one.number} class="card"><strong dir="auto">[${one.number}] ${one.hit.chunk.title || one.hit.chunk.path}</strong><p class="text rows" dir="auto">${one.text}</p></li>`)}</ol>
+    <h2>${t("Sources")}</h2><ol class="sources">${passages.map((passage) => html`<li key=${passage.number} class="card"><strong dir="auto">[${passage.number}] ${passage.hit.chunk.title || passage.hit.chunk.path}</strong><p class="text rows" dir="auto">${passage.text}</p></li>`)}</ol>
     <h2>${t("Question")}</h2><pre tabindex="0" dir="auto" class="prompt">${turn.full.question || ask.question}</pre>`;
 }
 
@@ -211,12 +211,12 @@ function Again({ turn }) {
     const second = newTurn(turn.question, turn.collection);
     setOther(second);
     const ask = { question: turn.question, collection: turn.collection, principal: principal(), level: form.level, cache: false, keeps: false, id: second.id,
-      strategy: or(form.strategy, String), top_k: or(form.top_k, Number), mode: or(form.mode, String), verifies: or(form.verifies, (one) => one === "true"),
-      wanted: { rerank: or(form.rerank, (one) => one === "true"), dense_weight: or(form.dense_weight, Number), rewrite: or(form.rewrite, String), unit: or(form.unit, String) } };
+      strategy: or(form.strategy, String), top_k: or(form.top_k, Number), mode: or(form.mode, String), verifies: or(form.verifies, (value) => value === "true"),
+      wanted: { rerank: or(form.rerank, (value) => value === "true"), dense_weight: or(form.dense_weight, Number), rewrite: or(form.rewrite, String), unit: or(form.unit, String) } };
     await follow(second, ask, undefined);
-    redraw((one) => one + 1);
+    redraw((count) => count + 1);
   };
-  const named = (list) => list.map((one) => [one, one || t("as planned")]);
+  const named = (list) => list.map((value) => [value, value || t("as planned")]);
   const done = other && other.state !== "running";
   return html`<form class="card options" onSubmit=${run}>
       <${Choice} label=${t("Level")} value=${form.level} options=${levelNames()} onChange=${set("level")} />
@@ -262,11 +262,11 @@ export function differences(text, other) {
 }
 
 function Compared({ first, second }) {
-  const rows = [[t("Confidence"), (one) => (one.answer?.confidence == null ? "" : percent(one.answer.confidence))], [t("Time"), (one) => duration(seconds(one.trace))],
-    [t("Passages"), (one) => number(one.passages.length)], [t("Search"), (one) => one.full?.plan.strategy ?? ""],
-    [t("Supported"), (one) => `${one.verdicts.filter((verdict) => verdict.label === "supported").length} / ${one.verdicts.length}`],
-    [t("Tokens"), (one) => (one.full ? number(one.full.usage.prompt_tokens + one.full.usage.completion_tokens) : "")],
-    [t("Sources"), (one) => [...new Set((one.answer?.citations || []).map((cited) => cited.title || cited.path))].join(", ")]];
+  const rows = [[t("Confidence"), (run) => (run.answer?.confidence == null ? "" : percent(run.answer.confidence))], [t("Time"), (run) => duration(seconds(run.trace))],
+    [t("Passages"), (run) => number(run.passages.length)], [t("Search"), (run) => run.full?.plan.strategy ?? ""],
+    [t("Supported"), (run) => `${run.verdicts.filter((verdict) => verdict.label === "supported").length} / ${run.verdicts.length}`],
+    [t("Tokens"), (run) => (run.full ? number(run.full.usage.prompt_tokens + run.full.usage.completion_tokens) : "")],
+    [t("Sources"), (run) => [...new Set((run.answer?.citations || []).map((cited) => cited.title || cited.path))].join(", ")]];
   return html`<div class="scroll" tabindex="0"><table class="list"><thead><tr><td></td><th scope="col">${t("Before")}</th><th scope="col">${t("With these settings")}</th></tr></thead><tbody>
     ${rows.map(([name, of]) => html`<tr key=${name} class=${of(first) === of(second) ? "" : "touched"}><th scope="row">${name}</th><td dir="auto">${of(first)}</td><td dir="auto">${of(second)}</td></tr>`)}</tbody></table></div>`;
 }

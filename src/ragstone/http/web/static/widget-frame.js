@@ -40,7 +40,7 @@ async function ask(question, history, take, signal, again = true) {
     text += part.value;
     let end;
     while ((end = text.indexOf("\n\n")) >= 0) {
-      const line = text.slice(0, end).split("\n").find((one) => one.startsWith("data: "));
+      const line = text.slice(0, end).split("\n").find((line) => line.startsWith("data: "));
       text = text.slice(end + 2);
       if (line) take(JSON.parse(line.slice(6)));
     }
@@ -74,7 +74,7 @@ function Panel({ onClose }) {
   const running = turns.at(-1)?.state === "running";
   const put = async (question) => {
     if (!question.trim() || running) return;
-    const history = turns.filter((one) => one.state === "done").slice(-MOST_SAID / 2).flatMap((one) => [{ role: "user", text: one.question }, { role: "assistant", text: one.text.slice(0, 20_000) }]);
+    const history = turns.filter((turn) => turn.state === "done").slice(-MOST_SAID / 2).flatMap((turn) => [{ role: "user", text: turn.question }, { role: "assistant", text: turn.text.slice(0, 20_000) }]);
     const turn = { id: newId(), question: question.trim(), text: "", state: "running", sources: [], end: null, error: "" };
     turns.push(turn);
     setDraft("");
@@ -110,17 +110,17 @@ function take(turn, event) {
 
 function Turn({ turn, onAgain }) {
   const [shown, setShown] = useState(0);
-  const titles = new Map(turn.sources.map((one) => [one.number, one.title]));
+  const titles = new Map(turn.sources.map((source) => [source.number, source.title]));
   const refused = ["refused", "blocked"].includes(turn.end?.finish);
   return html`<article><p class="question" dir="auto">${turn.question}</p>
     ${turn.text && html`<div class=${refused ? "refused" : ""}><${Markdown} text=${turn.text} cited=${titles} onCite=${(number) => setShown(shown === number ? 0 : number)} /></div>`}
     ${turn.state === "running" && html`<p class="dim"><span class="spinner"></span> ${t("Searching the documents…")}</p>`}
     ${turn.error && html`<p class="bad" role="alert">${turn.error} <button type="button" class="link" onClick=${onAgain}>${t("Try again")}</button></p>`}
     ${turn.end && !refused && turn.end.confidence !== null && html`<p class="dim">${t("Confidence {share}", { share: percent(turn.end.confidence) })}</p>`}
-    ${turn.sources.length > 0 && !refused && html`<h2>${t("Sources")}</h2><ol class="sources">${turn.sources.map((one) => html`<li key=${one.number}>
-      <button type="button" class="source" aria-expanded=${String(shown === one.number)} onClick=${() => setShown(shown === one.number ? 0 : one.number)}><span class="cite">${one.number}</span>
-        <span dir="auto">${one.title}${one.page ? `, ${t("Page {page}", { page: one.page })}` : ""}</span></button>
-      ${shown === one.number && html`<blockquote dir="auto">${one.snippet}</blockquote>${link(one.url)}`}</li>`)}</ol>`}</article>`;
+    ${turn.sources.length > 0 && !refused && html`<h2>${t("Sources")}</h2><ol class="sources">${turn.sources.map((source) => html`<li key=${source.number}>
+      <button type="button" class="source" aria-expanded=${String(shown === source.number)} onClick=${() => setShown(shown === source.number ? 0 : source.number)}><span class="cite">${source.number}</span>
+        <span dir="auto">${source.title}${source.page ? `, ${t("Page {page}", { page: source.page })}` : ""}</span></button>
+      ${shown === source.number && html`<blockquote dir="auto">${source.snippet}</blockquote>${link(source.url)}`}</li>`)}</ol>`}</article>`;
 }
 
 function link(url) {
@@ -135,7 +135,7 @@ function wear() {
   const colour = look.get("colour") || "";
   if (/^#[0-9a-f]{6}$/i.test(colour)) {
     root.style.setProperty("--accent", colour);
-    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((light) => (light <= 0.04045 ? light / 12.92 : ((light + 0.055) / 1.055) ** 2.4));
     // Black or white, whichever can be read on it.
     root.style.setProperty("--on-accent", 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#000" : "#fff");
   }

@@ -16,8 +16,8 @@ export async function speak(wanted, keeps = true) {
 
 export function preferred() {
   const chosen = remembered("language", "");
-  const own = navigator.languages.map((one) => one.slice(0, 2));
-  return chosen || own.find((one) => LANGUAGES[one]) || "en";
+  const own = navigator.languages.map((language) => language.slice(0, 2));
+  return chosen || own.find((language) => LANGUAGES[language]) || "en";
 }
 
 // How a text reads where its {count} is one.

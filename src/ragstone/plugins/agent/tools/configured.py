@@ -13,7 +13,7 @@ MISSING = "tools over MCP need the MCP client: pip install 'ragstone[mcp]'."
 
 
 def make_toolbox(settings: McpSettings) -> Toolbox | None:
-    """The gateway, None if it is off; raises ConfigError."""
+    """Return the gateway, None if it is off; raises ConfigError."""
     if not settings.mcp_enabled:
         return None
     if not settings.gateway:

@@ -43,7 +43,7 @@ CONNECT_SECONDS = 5.0
 LIST_SECONDS = 60.0
 """For how long a list of tools is not asked for again."""
 
-MOST_TOOLS = 64
+MAX_TOOLS = 64
 """Tools of a gateway that are offered at most: a model is told all of them in each round."""
 
 CLOSING_SECONDS = 2.0
@@ -51,7 +51,7 @@ CLOSING_SECONDS = 2.0
 PAGES = 20
 """Pages of a list of tools that are read at most."""
 
-MOST_BYTES = 32_000_000
+MAX_BYTES = 32_000_000
 """The longest response of a gateway that is read; behind that the connection is closed."""
 
 ORGANISATION_VARIABLE = "MCP_ORG"
@@ -60,7 +60,7 @@ ORGANISATION_VARIABLE = "MCP_ORG"
 WRAPPED = ("result", "results", "documents", "data")
 """Under which name servers put what must be in an object, a list or a text."""
 
-MOST_JSON = 2_000_000
+MAX_JSON = 2_000_000
 """Longest text that is read as JSON."""
 
 NAME_CHARS = 64
@@ -151,7 +151,7 @@ class McpGateway:
             yield client
 
     async def _list_tools(self, client: Client, organisation: str) -> Listed:
-        """The tools, as they were listed a short time ago or as they are now."""
+        """Return the tools, as they were listed a short time ago or as they are now."""
         now = time.monotonic()
         until, known = self._lists.get(organisation, (0.0, Listed()))
         if now < until:
@@ -161,9 +161,9 @@ class McpGateway:
             page = await client.list_tools(cursor=cursor)
             found += page.tools
             cursor = page.next_cursor
-            if not cursor or len(found) >= MOST_TOOLS:
+            if not cursor or len(found) >= MAX_TOOLS:
                 break
-        tools = collect_tools(found[:MOST_TOOLS], self._settings.read_only_tools)
+        tools = collect_tools(found[:MAX_TOOLS], self._settings.read_only_tools)
         self._lists = {org: kept for org, kept in self._lists.items() if kept[0] > now}
         self._lists[organisation] = (now + LIST_SECONDS, tools)
         return tools
@@ -182,7 +182,7 @@ class _Connection:
         self._task = asyncio.create_task(self._keep(client))
 
     async def open(self) -> Client:
-        """The client; raises what connecting fails with."""
+        """Return the client; raises what connecting fails with."""
         either: set[asyncio.Future[Any]] = {self._task, self._ready}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return self._ready.result() if self._ready.done() else self._raise_broken()
@@ -273,7 +273,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MOST_BYTES
+        left = MAX_BYTES
         async for some in self._inner:
             left -= len(some)
             if left < 0:
@@ -315,7 +315,7 @@ def _unavailable(what: str, error: Exception) -> ToolsUnavailable:
 
 
 def _innermost(error: BaseException) -> str:
-    """The type of what happened: task groups and broken connections wrap it."""
+    """Return the type of what happened: task groups and broken connections wrap it."""
     while True:
         if isinstance(error, BaseExceptionGroup) and error.exceptions:
             error = error.exceptions[0]
@@ -334,15 +334,15 @@ def _forget_old(times: dict[str, float]) -> None:
 
 
 def read_result(result: CallToolResult, most: int) -> Returned:
-    """The text of the result, at most so many characters, and its data."""
+    """Return the text of the result, at most so many characters, and its data."""
     parts = [part for block in result.content if (part := _block_text(block))]
     text = "\n".join(parts)
     data = result.structured_content
-    if data is None and len(text) <= MOST_JSON:
+    if data is None and len(text) <= MAX_JSON:
         rows = [_json(part) for part in parts]
         data = rows if len(rows) > 1 and None not in rows else _json(text)
     data = _unwrap(data)
-    if isinstance(data, str) and len(data) <= MOST_JSON:
+    if isinstance(data, str) and len(data) <= MAX_JSON:
         data = _unwrap(_json(data))
     kept = replace_surrogates(text[: most + 1])[:most]
     return Returned(kept, replace_value_surrogates(data), bool(result.is_error), len(text))
@@ -364,7 +364,7 @@ def _json(text: str) -> Any:
 
 
 def _unwrap(data: Any) -> Any:
-    """What stands in the object that a server puts around a list or a text."""
+    """Return what stands in the object that a server puts around a list or a text."""
     if isinstance(data, dict):
         for name in WRAPPED:
             inside = data.get(name)
@@ -374,8 +374,8 @@ def _unwrap(data: Any) -> Any:
 
 
 def collect_tools(found: Sequence[Any], read_only: Collection[str] = ()) -> Listed:
-    """The tools of MCP's list that can be offered, each under a name of its own. Those whose names
-    are `read_only` change nothing, whatever they say."""
+    """Return the tools of MCP's list that can be offered, each under a name of its own. Those whose
+    names are `read_only` change nothing, whatever they say."""
     tools, names = list[Tool](), dict[str, str]()
     for item in found:
         schema = item.input_schema
@@ -392,7 +392,7 @@ def collect_tools(found: Sequence[Any], read_only: Collection[str] = ()) -> List
 
 
 def _changes(annotations: Any) -> bool | None:
-    """Whether a tool says that it changes anything, None where it says neither."""
+    """Tell whether a tool says that it changes anything, None where it says neither."""
     if annotations is None:
         return None
     if annotations.destructive_hint:

@@ -16,7 +16,7 @@ LIKE_THE_DISLIKED = 0.8
 """The least one at which an answer counts as the bad one again. It is higher: a right answer to the
 same question shares words with a wrong one."""
 
-MOST_FOUND = 10
+MAX_FOUND = 10
 """Passages of a search that are kept of an outcome."""
 DEPTH = 10
 """Documents among which the expected one is looked for."""
@@ -28,7 +28,7 @@ _PAGE = re.compile(r"#page=(\d+)$")
 
 
 def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Outcome:
-    """What came of a question that ended."""
+    """Return what came of a question that ended."""
     answer = turn.answer or GeneratedAnswer(finish="error")
     found = _list_found(turn)
     right, reason = judge_answer(question, answer, keep_cited(found))
@@ -45,7 +45,7 @@ def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Out
         verdicts=tuple(verdict.label for verdict in turn.verdicts),
         found_at=find_rank(question, found),
         found=tuple(
-            passage for place, passage in enumerate(found) if place < MOST_FOUND or passage.cited
+            passage for place, passage in enumerate(found) if place < MAX_FOUND or passage.cited
         ),
         model=answer.model,
         strategy=turn.plan.strategy,
@@ -58,14 +58,14 @@ def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Out
 
 
 def build_failed_outcome(number: int, setting: int, question: SetQuestion, error: str) -> Outcome:
-    """What came of a question that could not be answered at all."""
+    """Return what came of a question that could not be answered at all."""
     return Outcome(number, setting, question, "", "error", False, "failed", error=error)
 
 
 def judge_answer(
     question: SetQuestion, answer: GeneratedAnswer, sources: Sequence[FoundPassage]
 ) -> tuple[bool | None, Reason]:
-    """Whether the answer is right, None where nothing was expected; and if not, why."""
+    """Tell whether the answer is right, None where nothing was expected; and if not, why."""
     silent = answer.finish in ("refused", "blocked")
     if not question.answerable:
         return (True, "") if silent else (False, "answered")
@@ -86,17 +86,17 @@ def judge_answer(
 
 
 def cites_expected(item: Outcome) -> bool:
-    """Whether the answer leans on a document that its question expects."""
+    """Tell whether the answer leans on a document that its question expects."""
     return any(_is_one(passage, item.question.sources) for passage in keep_cited(item.found))
 
 
 def keep_cited(found: Sequence[FoundPassage]) -> list[FoundPassage]:
-    """Those that the answer leans on."""
+    """Return those that the answer leans on."""
     return [passage for passage in found if passage.cited]
 
 
 def find_rank(question: SetQuestion, found: Sequence[FoundPassage]) -> int | None:
-    """The place of the first expected document among the first documents that were found."""
+    """Return the place of the first expected document among the first documents that were found."""
     documents: dict[str, int] = {}
     for passage in found:
         place = documents.setdefault(passage.document_id, len(documents) + 1)
@@ -132,7 +132,7 @@ def _names(expected: str, passage: FoundPassage) -> bool:
 
 
 def _list_found(turn: Turn) -> list[FoundPassage]:
-    """What was found, best first, and what the answer cites beside that."""
+    """Return what was found, best first, and what the answer cites beside that."""
     citations = turn.answer.citations if turn.answer else ()
     leaned = {citation.chunk_id: citation for citation in reversed(citations)}
     listed = [

@@ -46,7 +46,7 @@ BETTER_LOW = frozenset(
 def figures(
     settings: Sequence[AskSetting], outcomes: Sequence[Outcome]
 ) -> tuple[SettingFigures, ...]:
-    """The measures of each setting; None where no question allows one.
+    """Return the measures of each setting; None where no question allows one.
 
     right: the share of what could be judged. refused_answerable and answered_unanswerable: the
     shares of such questions. source_cited, source_found: of the questions that expect a document,
@@ -104,7 +104,7 @@ def changes(
     settings_before: Sequence[AskSetting],
     settings_after: Sequence[AskSetting],
 ) -> list[OutcomeChange]:
-    """Questions that are right in one of two runs only, with settings of the same name."""
+    """Return questions that are right in one of two runs only, with settings of the same name."""
     names = {place: setting.name for place, setting in enumerate(settings_before)}
     known = {
         (names[outcome.setting], outcome.question.question): outcome.right for outcome in before

@@ -12,7 +12,7 @@ from ragstone.plugins.evaluation.records import MAX_QUESTIONS, SetQuestion
 
 LONGEST_QUESTION = 20_000
 LONGEST_ANSWER = 100_000
-MOST_EXPECTED = 100
+MAX_EXPECTED = 100
 """Accepted answers, or expected documents, of one question."""
 
 _QUESTION = ("question", "query", "q", "text")
@@ -25,7 +25,7 @@ _TRUTHS = {"true": True, "yes": True, "1": True, "": True, "false": False, "no":
 
 
 def questions(text: str) -> list[SetQuestion]:
-    """The questions of a file's text, whose form is seen from its beginning.
+    """Return the questions of a file's text, whose form is seen from its beginning.
 
     Raises InputError, which names the row.
     """
@@ -51,7 +51,7 @@ def check_questions(given: Sequence[SetQuestion]) -> list[SetQuestion]:
 
 
 def lines(given: Iterable[SetQuestion]) -> str:
-    """Questions as JSON lines, which `questions` reads."""
+    """Return questions as JSON lines, which `questions` reads."""
     return "".join(f"{json.dumps(_row(question), ensure_ascii=False)}\n" for question in given)
 
 
@@ -168,8 +168,8 @@ def _check(question: SetQuestion, number: int) -> None:
         raise InputError(f"Question {number} is empty. Write it, or leave it out.")
     if len(question.question) > LONGEST_QUESTION:
         raise InputError(f"Question {number} has more than {LONGEST_QUESTION:,} characters.")
-    if max(len(question.answers), len(question.sources)) > MOST_EXPECTED:
-        raise InputError(f"Question {number} expects more than {MOST_EXPECTED} things.")
+    if max(len(question.answers), len(question.sources)) > MAX_EXPECTED:
+        raise InputError(f"Question {number} expects more than {MAX_EXPECTED} things.")
     texts = (
         *question.answers,
         *question.sources,

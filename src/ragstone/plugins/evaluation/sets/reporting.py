@@ -47,7 +47,7 @@ REASONS: dict[Reason, str] = {
 }
 PLOTTED = ("right", "source_found", "source_cited", "supported", "calibration_error")
 COLOURS = ("#0f766e", "#b45309", "#6d28d9", "#be123c", "#1d4ed8", "#4d7c0f", "#a21caf", "#0e7490")
-MOST_RUNS = 20
+MAX_RUNS = 20
 """Earlier runs that are plotted."""
 
 _STYLE = """
@@ -86,7 +86,7 @@ def page(
     changed: Sequence[OutcomeChange] = (),
     history: Sequence[EvaluationRun] = (),
 ) -> str:
-    """The run, what is wrong in it, and how it stands to earlier runs of the same set."""
+    """Return the run, what is wrong in it, and how it stands to earlier runs of the same set."""
     about = [f"Collection {run.collection}", _when(run.started_at), f"{run.total} questions asked"]
     about += [f"compared with {_when(before.started_at)}"] if before else []
     body = [
@@ -104,7 +104,7 @@ def page(
 
 
 def format_measure(name: str, value: float | None) -> str:
-    """A measure as people read it."""
+    """Return a measure as people read it."""
     if value is None:
         return "–"
     if name in SHARES:
@@ -115,7 +115,7 @@ def format_measure(name: str, value: float | None) -> str:
 
 
 def difference(name: str, now: float | None, before: float | None) -> str:
-    """How far a measure is from what it was, with its sign; empty where that is nothing."""
+    """Tell how far a measure is from what it was, with its sign; empty where that is nothing."""
     if now is None or before is None or abs(now - before) < 5e-4:
         return ""
     sign = "+" if now > before else "−"
@@ -124,14 +124,14 @@ def difference(name: str, now: float | None, before: float | None) -> str:
 
 
 def better(name: str, now: float, before: float) -> bool:
-    """Whether a measure became better."""
+    """Tell whether a measure became better."""
     return (now < before) if name in BETTER_LOW else (now > before)
 
 
 def previous_figures(
     before: EvaluationRun | None, setting: str, place: int
 ) -> SettingFigures | None:
-    """What an earlier run measured with the setting of this name, or with its only one."""
+    """Return what an earlier run measured with the setting of this name, or with its only one."""
     known = before.figures if before else ()
     same = [item for item in known if item.setting == setting]
     return same[0] if same else known[0] if len(known) == 1 and place == 0 else None
@@ -170,7 +170,7 @@ def _cell(name: str, now: float | None, before: float | None) -> str:
 
 
 def _bars(run: EvaluationRun) -> str:
-    """The shares by setting."""
+    """Return the shares by setting."""
     plots = []
     for name in PLOTTED:
         values = [(figure.setting, figure.measures.get(name)) for figure in run.figures]
@@ -190,7 +190,7 @@ def _bars(run: EvaluationRun) -> str:
 
 
 def _confidences(run: EvaluationRun) -> str:
-    """Whether the confidence is true: it is where the points lie on the line."""
+    """Tell whether the confidence is true: it is where the points lie on the line."""
     plots = []
     for place, figure in enumerate(run.figures):
         if not figure.steps:
@@ -217,8 +217,8 @@ def _confidences(run: EvaluationRun) -> str:
 
 
 def _over_runs(history: Sequence[EvaluationRun]) -> str:
-    """The share that is right, from run to run of the set."""
-    done = [run for run in reversed(history) if run.figures][-MOST_RUNS:]
+    """Return the share that is right, from run to run of the set."""
+    done = [run for run in reversed(history) if run.figures][-MAX_RUNS:]
     if len(done) < 2:
         return ""
     names = list(dict.fromkeys(figure.setting for item in done for figure in item.figures))

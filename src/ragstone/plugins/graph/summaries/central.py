@@ -18,7 +18,7 @@ from ragstone.language.words import STOPWORDS, words
 PROSE = frozenset({"paragraph", "item", "quote", "admonition"})
 """Blocks whose sentences say something by themselves."""
 
-LONGEST = 400
+MAX_SENTENCE_CHARS = 400
 """Characters of a sentence; a longer one is taken where a chunk has no other."""
 
 PART_OF_LONG = 0.5
@@ -43,7 +43,7 @@ class Candidate:
 
 
 def rarities(chunks: Sequence[Chunk]) -> Weights:
-    """What each word of a document tells, by how few of its chunks have it."""
+    """Return what each word of a document tells, by how few of its chunks have it."""
     held = Counter(word for chunk in chunks for word in set(words(chunk.text)))
     return {
         word: math.log(1 + len(chunks) / times)
@@ -53,7 +53,7 @@ def rarities(chunks: Sequence[Chunk]) -> Weights:
 
 
 def candidates(chunk: Chunk, rarity: Weights) -> list[Candidate]:
-    """The sentences of a chunk that say something."""
+    """Return the sentences of a chunk that say something."""
     if chunk.kind in ASIDE:
         return []
     return list(_candidates(chunk, rarity))
@@ -78,12 +78,12 @@ def _candidates(chunk: Chunk, rarity: Weights) -> Iterator[Candidate]:
             end = start + len(said.rstrip())
             start += len(said) - len(said.lstrip())
             if known:
-                worth = 1.0 if len(line) <= LONGEST else PART_OF_LONG
+                worth = 1.0 if len(line) <= MAX_SENTENCE_CHARS else PART_OF_LONG
                 yield Candidate(TellingSentence(chunk.chunk_index, start, end), known, worth)
 
 
 def together(parts: Sequence[Weights]) -> Weights:
-    """The words of several parts."""
+    """Return the words of several parts."""
     found: dict[str, float] = {}
     for part in parts:
         for word, weight in part.items():

@@ -33,7 +33,7 @@ from ragstone.language.markers import (
 from ragstone.language.templates import choose_by_language, fill_places, load_shipped
 from ragstone.local.added import EnricherParts
 from ragstone.plugins.graph.summaries.tree import (
-    LEAST_CHUNKS,
+    MIN_CHUNKS,
     excerpt_lines,
     excerpt_text,
     extractive_tree,
@@ -107,11 +107,11 @@ class SummaryMaker:
         return True
 
     async def _find_lacking(self, collection: Collection) -> list[Document]:
-        """The documents of which no tree of this kind is complete."""
+        """Return the documents of which no tree of this kind is complete."""
         documents = {
             revision(document.id, document.version): document
             for document in await self.catalog.documents(collection.tenant, collection.id)
-            if document.version and document.status == "ready" and document.chunks >= LEAST_CHUNKS
+            if document.version and document.status == "ready" and document.chunks >= MIN_CHUNKS
         }
         where = eq("kind", SUMMARY)
         held = await self.index.facet(collection, "revision", where, limit=MAX_REVISIONS)
@@ -190,8 +190,8 @@ class SummaryMaker:
     async def _known_texts(
         self, collection: Collection, document: Document
     ) -> Mapping[str, "_Text"]:
-        """What the chat model has said of this document's parts, by the hash of what it was shown;
-        also of versions whose chunks are not deleted yet."""
+        """Return what the chat model has said of this document's parts, by the hash of what it was
+        shown; also of versions whose chunks are not deleted yet."""
         known: dict[str, _Text] = {}
         where = And((eq("document_id", document.id), eq("kind", SUMMARY)))
         async for batch in self.index.scan(collection, where):
@@ -211,7 +211,7 @@ class SummaryMaker:
         known: Mapping[str, "_Text"],
         made: "_Made",
     ) -> "_Text":
-        """What a node says."""
+        """Return what a node says."""
         own = _Text(excerpt_lines(node.said, chunks) or chunks[node.first].heading or "-")
         if self.model is None:
             return own

@@ -9,8 +9,8 @@ over all cuts into that many runs (Fisher 1958).
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST, MOST = 3, 8
-"""Vectors of a run; a row of up to `MOST` is one."""
+MIN_RUN, MAX_RUN = 3, 8
+"""Vectors of a run; a row of up to `MAX_RUN` is one."""
 
 MEAN = 6
 """Vectors of a run on average."""
@@ -20,10 +20,10 @@ def runs(vectors: NDArray[np.float32]) -> list[tuple[int, int]]:
     """Begin and end of each run of a row of vectors of shape (n, dimensions): the cut with the
     least sum of squared distances to the means of the runs, the same for the same vectors."""
     n = len(vectors)
-    if n <= MOST:
+    if n <= MAX_RUN:
         return [(0, n)]
-    count = min(max(round(n / MEAN), -(-n // MOST)), n // LEAST)
-    lengths = np.arange(LEAST, MOST + 1)
+    count = min(max(round(n / MEAN), -(-n // MAX_RUN)), n // MIN_RUN)
+    lengths = np.arange(MIN_RUN, MAX_RUN + 1)
     costs = _costs(vectors.astype(np.float64), lengths)
     best = np.full(n + 1, np.inf)
     best[0] = 0.0

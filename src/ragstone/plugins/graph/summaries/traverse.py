@@ -18,7 +18,7 @@ from ragstone.language.markers import MAX_NUMBER, neutralize_markers, renumber_m
 from ragstone.language.sentences import Span
 from ragstone.language.tokens import Count, share_budget
 from ragstone.plugins.graph.summaries.tree import (
-    LEAST_CHUNKS,
+    MIN_CHUNKS,
     excerpt_text,
     in_order,
     sentences_of_few,
@@ -56,7 +56,7 @@ class _Wanted:
         return max(node.depth for node in self.nodes)
 
     def nodes_at_depth(self, depth: int) -> list[_Node]:
-        """The nodes so deep, or as deep as there are."""
+        """Return the nodes so deep, or as deep as there are."""
         return [node for node in self.nodes if node.depth == min(depth, self.deepest)]
 
 
@@ -104,8 +104,8 @@ class Traverse(Stage):
 
 
 def _read(turn: Turn) -> dict[str, dict[int, Chunk]]:
-    """The chunks that the search has read of the documents that were found, by revision, in the
-    documents' order."""
+    """Return the chunks that the search has read of the documents that were found, by revision, in
+    the documents' order."""
     found: dict[str, dict[int, Chunk]] = {}
     for hit in turn.hits:
         found.setdefault(hit.chunk.revision, {})[hit.chunk.chunk_index] = hit.chunk
@@ -128,7 +128,7 @@ def _fits(texts: Iterator[str], room: int, adapters: Adapters) -> bool:
 async def _trees(
     turn: Turn, collection: Collection, adapters: Adapters, revisions: Sequence[str]
 ) -> Mapping[str, Tree]:
-    """The complete trees of these versions, of which the asker may read all."""
+    """Return the complete trees of these versions, of which the asker may read all."""
     those = (AnyOf("revision", tuple(revisions)), eq("kind", SUMMARY))
     found: list[Chunk] = []
     async for batch in adapters.index.scan(
@@ -139,9 +139,9 @@ async def _trees(
 
 
 def _choose_wanted(own: Mapping[int, Chunk], tree: Tree | None) -> _Wanted | None:
-    """What is wanted of a document; None for a long one without a tree."""
+    """Return what is wanted of a document; None for a long one without a tree."""
     if tree is None:
-        if len(own) >= LEAST_CHUNKS:
+        if len(own) >= MIN_CHUNKS:
             return None
         said = sentences_of_few(list(own.values()))
         return _Wanted(own, [_Node(0, "", (), said)], True)
@@ -205,8 +205,8 @@ def _spread(needed: Sequence[int], room: int) -> list[int]:
 
 
 def _use_summary(turn: Turn, wanted: Sequence[_Wanted], room: int, count: Count) -> Step | None:
-    """The turn with what a chat model has said of the deepest level that there is room for, and the
-    chunks that it names; None where no chat model did, or not of what is wanted alone."""
+    """Return the turn with what a chat model has said of the deepest level that there is room for,
+    and the chunks that it names; None where no chat model did, or not of what is wanted alone."""
     if not all(item.whole for item in wanted) or not any(n.cited for w in wanted for n in w.nodes):
         return None
     best: list[tuple[int, str, list[int]]] | None = None
@@ -235,7 +235,7 @@ def _use_summary(turn: Turn, wanted: Sequence[_Wanted], room: int, count: Count)
 
 
 def _number_node(node: _Node, chunks: Mapping[int, Chunk]) -> tuple[str, list[int]]:
-    """What a node says with numbers, and the chunks that these name, from 1."""
+    """Return what a node says with numbers, and the chunks that these name, from 1."""
     if node.cited:
         return node.text, list(node.cited)
     said = in_order(node.said)

@@ -18,9 +18,9 @@ from ragstone.plugins.graph.summaries.central import (
     rarities,
     together,
 )
-from ragstone.plugins.graph.summaries.runs import MOST, means, runs
+from ragstone.plugins.graph.summaries.runs import MAX_RUN, means, runs
 
-LEAST_CHUNKS = MOST + 1
+MIN_CHUNKS = MAX_RUN + 1
 """A document of fewer chunks has no tree: one node would be all of it."""
 
 
@@ -39,8 +39,8 @@ class _Part:
 def extractive_tree(
     chunks: Sequence[Chunk], vectors: NDArray[np.float32], recipe: str
 ) -> list[SummaryNode]:
-    """The tree of the chunks of a document, in order, each with its vector; by their numbers, and
-    the same for the same chunks and vectors."""
+    """Return the tree of the chunks of a document, in order, each with its vector; by their
+    numbers, and the same for the same chunks and vectors."""
     rarity = rarities(chunks)
     parts = [_leaf(chunk, rarity) for chunk in chunks]
     nodes: list[SummaryNode] = []
@@ -84,17 +84,17 @@ def sentences_of_few(chunks: Sequence[Chunk]) -> list[TellingSentence]:
 
 
 def excerpt_text(excerpt: TellingSentence, chunk: Chunk) -> str:
-    """The words of a sentence, on one line."""
+    """Return the words of a sentence, on one line."""
     return " ".join(chunk.text[excerpt.start - chunk.start : excerpt.end - chunk.start].split())
 
 
 def in_order(said: Sequence[TellingSentence]) -> list[TellingSentence]:
-    """Sentences as they stand in the document."""
+    """Return sentences as they stand in the document."""
     return sorted(said, key=lambda item: (item.start, item.end))
 
 
 def node_chunk(node: SummaryNode, text: str, chunks: Sequence[Chunk]) -> Chunk:
-    """A node as the index holds it. `chunks` are those of its document, by their indexes."""
+    """Return a node as the index holds it. `chunks` are those of its document, by their indexes."""
     below = chunks[node.first : node.last + 1]
     first = below[0]
     return replace(
@@ -111,14 +111,14 @@ def node_chunk(node: SummaryNode, text: str, chunks: Sequence[Chunk]) -> Chunk:
 
 
 def _find_shared_section(chunks: Sequence[Chunk]) -> tuple[str, ...]:
-    """The headings above all of these chunks."""
+    """Return the headings above all of these chunks."""
     sections = [chunk.section for chunk in chunks]
     same = takewhile(lambda names: len(set(names)) == 1, zip(*sections, strict=False))
     return tuple(names[0] for names in same)
 
 
 def excerpt_lines(said: Sequence[TellingSentence], chunks: Sequence[Chunk]) -> str:
-    """The text of a node without a chat model: its sentences in order, each on a line."""
+    """Return the text of a node without a chat model: its sentences in order, each on a line."""
     return "\n".join(
         excerpt_text(sentence, chunks[sentence.chunk_index]) for sentence in in_order(said)
     )

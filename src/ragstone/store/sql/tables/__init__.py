@@ -70,12 +70,7 @@ from ragstone.store.sql.tables.operation import (
     webhook_documents,
     webhooks,
 )
-from ragstone.store.sql.tables.people import (
-    directory_groups,
-    people,
-    person_tokens,
-    sign_in_tries,
-)
+from ragstone.store.sql.tables.people import directory_groups, people, person_tokens, sign_in_tries
 from ragstone.store.sql.tables.sources import source_items, source_runs, sources
 
 __all__ = [

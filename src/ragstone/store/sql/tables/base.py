@@ -1,12 +1,7 @@
 """What every table belongs to."""
 
 import sqlalchemy as sa
-from sqlalchemy import (
-    BigInteger,
-    Dialect,
-    Integer,
-    MetaData,
-)
+from sqlalchemy import BigInteger, Dialect, Integer, MetaData
 from sqlalchemy.types import TypeDecorator
 
 ZERO = "\ufdd0"
@@ -15,7 +10,7 @@ for a program's own use, so no text has it."""
 
 
 def storable(value: str) -> str:
-    """A text as PostgreSQL holds it."""
+    """Return a text as PostgreSQL holds it."""
     return value.replace("\0", ZERO)
 
 
