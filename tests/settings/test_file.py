@@ -94,11 +94,8 @@ def test_given_the_documents_file_then_everything_in_it_holds(
     assert (found.rag.top_k, found.rag.mode, found.rag.context_tokens) == (5, "simple", 3000)
     assert (found.rag.rewrite, found.rag.rewrites) == ("auto", 3)
     assert found.rag.hyde_enabled
-    assert found.stages == {
-        "rewrite": {"expands_advanced": True},
-        "deduplicate": {"near_duplicate": 0.9},
-        "cite": {"confidence": 0.5},
-    }
+    assert found.rag.query_expansion_enabled
+    assert found.stages == {"deduplicate": {"near_duplicate": 0.9}, "cite": {"confidence": 0.5}}
     assert found.prompts == {
         "mode.simple": "You are careful.\nAnswer briefly.",
         "mode.advanced": "You are careful and thorough.\nAnswer at length.",

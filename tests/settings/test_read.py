@@ -55,6 +55,7 @@ PRINTED = [
     ("DEFAULT_MODE", "precise", "rag.mode", "precise"),
     ("ENABLE_QUERY_REWRITING", "false", "rag.rewrite", "none"),
     ("HYDE_ENABLED", "true", "rag.hyde_enabled", True),
+    ("MULTI_QUERY_ENABLED", "true", "rag.query_expansion_enabled", True),
     ("MULTI_QUERY_NUM", "4", "rag.rewrites", 4),
     ("ENABLE_SELF_RAG", "false", "self_rag.enabled", False),
     ("SELF_RAG_MAX_ITERATIONS", "2", "self_rag.max_iterations", 2),

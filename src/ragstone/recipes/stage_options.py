@@ -17,7 +17,6 @@ PREFIX = "stages"
 SETTABLE: Mapping[str, frozenset[str]] = {
     "deduplicate": frozenset({"near_duplicate", "high", "medium"}),
     "cite": frozenset({"confidence"}),
-    "rewrite": frozenset({"expands_advanced"}),
 }
 """Options of our stages that a document or an operator sets. All those of other packages' stages
 are settings."""

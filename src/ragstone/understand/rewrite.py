@@ -152,6 +152,9 @@ class Rewrite(Stage):
         10.0, gt=0, description="Seconds that the chat model may take before the search goes on."
     )
     expands: bool = Field(False, description="Whether auto searches every question in other words.")
+    only_advanced: bool = Field(
+        False, description="Whether it does so only where the mode is advanced."
+    )
     imagines: bool = Field(
         False, description="Whether auto searches a vague question with an imagined passage."
     )
@@ -162,9 +165,6 @@ class Rewrite(Stage):
         "leaves it to whether the question is vague.",
     )
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
-    expands_advanced: bool = Field(
-        False, description="Whether auto searches in other words too where the mode is advanced."
-    )
     temperature: float = Field(
         0.0, ge=0, le=2, description="Sampling temperature of other words and imagined passages."
     )
@@ -219,7 +219,8 @@ class Rewrite(Stage):
         asked, question = turn.plan.rewrite, turn.question
         if asked == "combined" and has_model:
             return COMBINED
-        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion" or self.expands
+        expands = self.expands and not self.only_advanced
+        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion" or expands
         whole = asked == "combined"
         method = choose_rewriting("auto" if whole else asked, eager or whole, question, has_model)
         methods = [method] if method != "none" else []
@@ -227,7 +228,7 @@ class Rewrite(Stage):
             fits = self._fits_length(turn) if self.imagines_from else vague(question)
             advanced = (turn.ask.mode or self.mode) == "advanced"
             methods += ["hyde"] * (self.imagines and fits)
-            methods += ["multi"] * (self.expands_advanced and advanced)
+            methods += ["multi"] * (self.expands and advanced)
             methods += ["keywords"] * self.adds_terms
         return tuple(dict.fromkeys(methods))
 
