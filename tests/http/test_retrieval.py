@@ -1,5 +1,7 @@
 """The retrieval service: the shapes of both documents, and their clients against it."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -265,6 +267,31 @@ class Noting:
         return Starlette(
             routes=[Route(path, self.retrieve, methods=["POST"]), Route("/health", self.health)]
         )
+
+
+async def test_given_an_address_that_another_query_finds_meanwhile_then_both_are_answered() -> None:
+    service = Noting(a=0.3, b=0.7)
+    arrived, found = threading.Event(), threading.Event()
+
+    async def wrong_address(request: Any) -> Response:
+        if (await request.json())["query"] == "b":
+            arrived.set()
+            await asyncio.to_thread(found.wait)
+        return Response(status_code=404)
+
+    routes = [
+        Route("/retrieve", wrong_address, methods=["POST"]),
+        Route("/api/v1/retrieval/retrieve", service.retrieve, methods=["POST"]),
+    ]
+    with running(Starlette(routes=routes)) as url:
+        client = ExternalRetriever(IndexSettings(url=f"retrieval+{url}"), RetrievalService())
+        late = asyncio.create_task(client.search(Ask("b"), Plan()))
+        await asyncio.to_thread(arrived.wait)
+        early = await client.search(Ask("a"), Plan())
+        found.set()
+        hits = [*early, *await late]
+        await client.aclose()
+    assert [hit.score for hit in hits] == [0.3, 0.7]
 
 
 @pytest.mark.conforms("RAG engine v1", "RAG service", "Every query is searched")

@@ -84,9 +84,10 @@ class JobsService(Protocol):
         security context, collection, filter and options: while the result is kept, the same
         question is the same job, which is returned as it is, finished perhaps.
 
-        The result has `question`, `answer`, `finish`, `model`, `usage` and what `wire.answered`
-        has; each of its `sources` also `portal_type`, `chunk_index` and `metadata`. It is
-        forgotten, and the job cancelled, when a document of it is gone, or no more for who asked.
+        The result has `question`, `answer`, `finish`, `model`, `usage` and what
+        `wire.format_answer` has; each of its `sources` also `portal_type`, `chunk_index` and
+        `metadata`. It is forgotten, and the job cancelled, when a document of it is gone, or no
+        more for who asked.
         """
         ...
 

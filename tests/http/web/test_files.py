@@ -30,7 +30,7 @@ FIRST_LOAD = 100_000
 SHOWN = {
     "http://server.lan",
     "https://www.example.org",
-    "https://${one}",
+    "https://${site}",
     "https://ragstone.example.org/web/widget.js",
 }
 """Addresses that stand in the page as examples, and what is typed without its beginning."""

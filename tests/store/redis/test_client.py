@@ -42,9 +42,9 @@ def attempts(redis: Redis, caplog: pytest.LogCaptureFixture) -> Attempts:
 async def test_given_answers_then_they_are_returned_and_nothing_is_said(
     redis: Redis, attempts: Attempts, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert attempts.answered
+    assert attempts.is_answering
     assert [await attempts.make(redis.work, "") for _ in range(3)] == ["done"] * 3
-    assert attempts.answered
+    assert attempts.is_answering
     assert caplog.messages == []
 
 
@@ -58,7 +58,7 @@ async def test_given_silence_then_it_rests_and_is_tried_once_after_each_rest(
     for number in range(1, 4):
         assert [await attempts.make(redis.work, "else") for _ in range(5)] == ["else"] * 5
         assert redis.asked == number
-        assert not attempts.answered
+        assert not attempts.is_answering
         redis.now += 4.9
         assert await attempts.make(redis.work, "else") == "else"
         assert redis.asked == number
@@ -76,7 +76,7 @@ async def test_given_silence_and_answers_then_each_change_is_said_once_without_t
         redis.error = None
         for _ in range(3):
             assert await attempts.make(redis.work, "") == "done"
-        assert attempts.answered
+        assert attempts.is_answering
     lost = "Redis at host:1/0 does not answer; it rains: refused"
     assert caplog.messages == [lost, "Redis at host:1/0 answers again."] * 2
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"] * 2
@@ -134,7 +134,7 @@ async def test_given_a_mistake_of_the_program_then_it_is_not_taken_for_silence(
     redis.error = KeyError("x")
     with pytest.raises(KeyError):
         await attempts.make(redis.work, "")
-    assert attempts.answered
+    assert attempts.is_answering
 
 
 async def test_given_a_real_redis_that_goes_and_returns_then_so_do_its_answers(

@@ -73,11 +73,12 @@ class ExternalRetriever:
     async def _post(self, body: dict[str, Any]) -> httpx2.Response:
         """Return the response of the first of the dialect's addresses that is there; it is asked
         first from then on."""
-        response = await self._client.post(self._url + self._path, json=body)
+        first = self._path
+        response = await self._client.post(self._url + first, json=body)
         for path in self._dialect.paths:
             if response.status_code != NOT_THERE:
                 break
-            if path != self._path:
+            if path != first:
                 response = await self._client.post(self._url + path, json=body)
                 # A collection that is not there is a 404 at the right address, too.
                 self._path = path if response.status_code != NOT_THERE else self._path
