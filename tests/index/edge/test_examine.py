@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from ragstone.core.filters import EVERYTHING
 from ragstone.index.edge.examine import Shard, find_flaws, save
 from ragstone.index.edge.index import EdgeIndex
@@ -45,3 +47,22 @@ async def test_given_late_interaction_then_a_shard_is_healthy_and_what_is_saved_
     found = await late_ids(index, collection, EVERYTHING, 2)
     assert found == [chunks[1].chunk_id, chunks[0].chunk_id]
     await index.aclose()
+
+
+async def test_given_modules_in_the_current_folder_then_none_of_them_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A folder that is shared may hold a `json.py`."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    for name in ("json.py", "numpy.py", "ragstone.py"):
+        (folder / name).write_text("raise SystemExit('this is not ours')")
+    collection, index = a_collection(), EdgeIndex(tmp_path / "index")
+    await index.upsert(collection, [a_chunk(collection, "text")])
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("ragstone.index.edge.index.MIN_OPTIMIZE", 1)
+    await index.optimize(collection)
+    await index.aclose()
+    assert caplog.messages == []
+    path = newest_generation(shard_path(tmp_path / "index", collection))
+    assert find_flaws(Shard(path, collection.dimensions, collection.language)) == []

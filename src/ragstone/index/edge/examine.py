@@ -118,7 +118,7 @@ def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path
     # On a full one Edge's memory maps end the process, which would look like damage.
     need_room(shard.path, free_floor(shard.path))
     command = [
-        *(sys.executable, "-m", __name__, task, str(shard.path), str(target)),
+        *(sys.executable, "-P", "-m", __name__, task, str(shard.path), str(target)),
         *(str(shard.dimensions), json.dumps(shard.language), str(shard.late)),
     ]
     try:

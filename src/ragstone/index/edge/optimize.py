@@ -93,7 +93,7 @@ class Builder:
 
     def _optimize_in_child(self, building: Path, collection: Collection, erasing: bool) -> bool:
         widths = (str(collection.dimensions), str(collection.late), str(int(erasing)))
-        command = [sys.executable, "-m", __name__, str(building), *widths]
+        command = [sys.executable, "-P", "-m", __name__, str(building), *widths]
         self._child = subprocess.Popen(  # noqa: S603 - this module, without a shell
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
