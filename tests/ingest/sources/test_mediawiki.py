@@ -152,7 +152,8 @@ async def test_a_wiki_that_is_gone_or_empty_at_once_removes_nothing(
     gone = await synced.sync()
 
     assert (empty.state, empty.removed, empty.held) == ("done", 0, 2)
-    assert gone.error.endswith("cannot be read: nothing answers there.")
+    # A connection that was open when the server stopped may break first.
+    assert gone.error.endswith(("nothing answers there.", "the connection broke."))
 
 
 @pytest.fixture

@@ -110,7 +110,8 @@ function SignIn() {
   return html`<main class="alone"><div class="card">
     <h1><img src="web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
     <${Elsewhere} ways=${ways} />
-    ${!ways.value?.passwords ? byKey : !safe ? html`<p class="bad">${t("Signing in with a password needs an address with https, or localhost.")}</p>${byKey}`
+    ${!ways.value && !ways.error ? html`<${Busy} />` /* Not a form that another one replaces while somebody types. */
+      : !ways.value?.passwords ? byKey : !safe ? html`<p class="bad">${t("Signing in with a password needs an address with https, or localhost.")}</p>${byKey}`
       : html`<${PasswordForm} /><details><summary>${t("Sign in with a key")}</summary>${byKey}</details>`}
   </div></main>`;
 }
