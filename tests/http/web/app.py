@@ -81,6 +81,11 @@ class WebApp:
         """What there is of it now."""
         return self.chrome.find_elements(By.CSS_SELECTOR, selector)
 
+    def texts(self, selector: str) -> list[str]:
+        """What each of it says now; read again if it is drawn anew meanwhile."""
+        texts: list[str] = self.until(lambda: [item.text for item in self.all(selector)], selector)
+        return texts
+
     def find(self, selector: str) -> WebElement:
         """The first of it, once it is there."""
         found: WebElement = self.until(lambda: next(iter(self.all(selector)), None), selector)

@@ -83,7 +83,7 @@ def test_two_settings_are_compared_and_the_next_run_with_the_one_before(app: Web
     second.find_element("css selector", "input").send_keys("words alone")
     Select(second.find_elements("css selector", "select")[1]).select_by_visible_text("bm25")
     begun(app)
-    heads = [item.text for item in app.all("thead th[scope=col]")]
+    heads = app.texts("thead th[scope=col]")
     assert {"planned", "words alone"} <= set(heads)
     assert len(app.find(".bars").find_elements("css selector", "li")) == 2
     app.all("p a")[1].click()

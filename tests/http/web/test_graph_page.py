@@ -64,7 +64,7 @@ def is_read(app: WebApp) -> bool:
 def test_a_name_is_looked_up_drawn_and_leads_to_its_passages(app: WebApp) -> None:
     app.write(".finder input", "ada thornbury" + Keys.ENTER)
     app.until(lambda: app.find("h2.entity").text == "Ada Thornbury" or None)
-    drawn = [item.text for item in app.all(".drawing text")]
+    drawn = app.texts(".drawing text")
     assert {"Ada Thornbury", "Bergen", "Meridian"} <= set(drawn)
     assert app.all(".sources mark")
     app.press(".sources a.passage")

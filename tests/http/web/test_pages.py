@@ -246,7 +246,7 @@ class TestAsking:
     def test_the_steps_say_how_long_they_took_and_what_they_decided(self, app: WebApp) -> None:
         app.ask(BATTERY)
         app.press(".stages summary")
-        steps = [item.text for item in app.all(".stages li")]
+        steps = app.texts(".stages li")
         assert len(steps) > 15
         assert any("Searching" in step and "dense" in step and "ms" in step for step in steps)
 
@@ -268,11 +268,10 @@ class TestAsking:
     def test_a_refusal_looks_like_one_and_shows_what_is_nearest(self, app: WebApp) -> None:
         app.ask("Who was the first king of France?")
         assert "do not hold an answer" in app.find(".refusal").text
-        nearest = [item.text for item in app.all(".refusal .passage")]
+        nearest = app.until(lambda: app.texts(".refusal .passage") or None)
         assert 1 <= len(nearest) <= 3
         app.chrome.refresh()
-        app.find(".refusal .passage")
-        assert [item.text for item in app.all(".refusal .passage")] == nearest
+        app.until(lambda: app.texts(".refusal .passage") == nearest or None)
         app.press(".refusal .passage")
         app.find(".panel mark.evidence, .panel .box")
 
@@ -362,11 +361,7 @@ class TestAsking:
         field = app.find("dialog input")
         field.send_keys(Keys.CONTROL + "a")
         field.send_keys(HOSTILE + Keys.ENTER)
-        app.until(
-            lambda: (
-                HOSTILE in [entry.text for entry in app.all(".conversations li.current a")] or None
-            )
-        )
+        app.until(lambda: HOSTILE in app.texts(".conversations li.current a") or None)
         app.write(".conversations input", "img src")
         assert len(app.all(".conversations li")) == 1
         app.chrome.refresh()
@@ -443,7 +438,7 @@ class TestDocuments:
         assert app.find("table.list a").text == HOSTILE
         app.press("table.list a")
         app.click("Metadata")
-        app.until(lambda: HOSTILE in [item.text for item in app.all(".card td")] or None)
+        app.until(lambda: HOSTILE in app.texts(".card td") or None)
         unharmed(app)
 
     def test_a_folder_is_looked_into_and_metadata_chosen(self, app: WebApp, tmp_path: Path) -> None:
@@ -483,7 +478,7 @@ class TestDocuments:
         app.write(".filters input", "spare")
         app.press("table.list a")
         app.find(".document table")
-        assert [item.text for item in app.all(".document th")][:3] == ["part", "name", "fits"]
+        assert app.texts(".document th")[:3] == ["part", "name", "fits"]
 
     def test_who_may_read_an_upload_is_said_before_it(self, app: WebApp, tmp_path: Path) -> None:
         app.go("#/documents")
@@ -619,7 +614,7 @@ class TestWhy:
         assert len(app.until(lambda: app.all(".timeline li") or None)) > 8
         app.click("Passages")
         app.find("table.list tr.touched")
-        assert [item.text for item in app.all("table.list th")][-1] == "Cited"
+        assert app.texts("table.list th")[-1] == "Cited"
         app.click("Prompt")
         app.says("Answer the question from the numbered sources")
         app.click("Try again with…")
@@ -664,7 +659,7 @@ class TestAdministering:
         app.click("Parts of a question")
         app.says("Takes a question apart that asks for several things.")
         assert "rewrite.decompose" in app.find(".card code").text
-        listed = [item.text for item in app.all(".halves .choices button")]
+        listed = app.texts(".halves .choices button")
         known = app.run(
             "return fetch('/api/v1/prompts', {headers: {authorization:"
             " `Bearer ${sessionStorage['ragstone.credential']}`}})"
@@ -731,7 +726,7 @@ class TestAdministering:
         app.go("#/admin/settings")
         app.says("Search and answers")
         Select(app.find(".filters select")).select_by_visible_text("All")
-        headings = app.until(lambda: [item.text for item in app.all(".admin section > h2")] or None)
+        headings = app.until(lambda: app.texts(".admin section > h2") or None)
         assert "Changed settings" in headings
         assert app.find("section:has(> .settings) > h2").text == "Changed settings"
         app.write(".filters input", "max tokens")
@@ -1026,7 +1021,7 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         field.send_keys(secret)
         fresh.press("form .primary")
         fresh.says("Try one of these")
-        assert [item.text for item in fresh.all("nav a")] == [
+        assert fresh.texts("nav a") == [
             "Ask",
             "Documents",
             "Notes",

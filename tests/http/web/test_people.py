@@ -81,7 +81,7 @@ def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
         assert page.find("main img").get_attribute("src").startswith("data:image/svg+xml")
         fill(page, pyotp.TOTP(secret).now(), form="section:last-of-type form")
         page.says("each of these lets you in once")
-        codes = [item.text for item in page.all(".callout code")]
+        codes = page.texts(".callout code")
         assert len(codes) == 10
         unharmed(page)
 
@@ -91,7 +91,7 @@ def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
         page.says("Code of your authenticator")
         page.write("input[autocomplete=one-time-code]", codes[0] + Keys.ENTER)
         page.find("nav")
-        assert [item.text for item in page.all("nav a")] == [
+        assert page.texts("nav a") == [
             "Ask",
             "Documents",
             "Notes",
