@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.cli.watch import changes, together
+from ragstone.cli.watch import changes, enclosing_places
 from ragstone.core.errors import InputError
 from tests.patience import PATIENCE
 
@@ -65,11 +65,11 @@ async def test_what_changes_while_nobody_asks_is_told_the_next_time(tmp_path: Pa
 
 
 def test_few_changes_are_looked_at_one_by_one_and_many_by_their_folders() -> None:
-    assert together({"/a/x", "/a/y/z"}) == ("/a/x", "/a/y/z")
-    assert together({"/a/y", "/a/y/z", "/a/y/u"}) == ("/a/y",)
+    assert enclosing_places({"/a/x", "/a/y/z"}) == ("/a/x", "/a/y/z")
+    assert enclosing_places({"/a/y", "/a/y/z", "/a/y/u"}) == ("/a/y",)
     many = {f"/a/{folder}/{file}" for folder in range(3) for file in range(50)}
-    assert together({*many, "/b"}) == ("/a/0", "/a/1", "/a/2", "/b")
-    assert together({f"/a/{n}/x" for n in range(1_000)}) == ("/a",)
+    assert enclosing_places({*many, "/b"}) == ("/a/0", "/a/1", "/a/2", "/b")
+    assert enclosing_places({f"/a/{n}/x" for n in range(1_000)}) == ("/a",)
 
 
 async def test_what_has_a_name_that_is_no_text_ends_no_watch(tmp_path: Path) -> None:
@@ -85,5 +85,5 @@ async def test_what_has_a_name_that_is_no_text_ends_no_watch(tmp_path: Path) -> 
 
 
 def test_what_has_a_name_that_is_no_text_is_looked_at_with_its_folder() -> None:
-    assert together({"/a/b\udcff/c/d.txt", "/a/e/f\udcfe.txt"}) == ("/a",)
-    assert together({"/a/e/f\udcfe.txt"}) == ("/a/e",)
+    assert enclosing_places({"/a/b\udcff/c/d.txt", "/a/e/f\udcfe.txt"}) == ("/a",)
+    assert enclosing_places({"/a/e/f\udcfe.txt"}) == ("/a/e",)

@@ -144,13 +144,13 @@ async def _follow_changes(
     as_json: bool,
 ) -> None:
     """Index what changed, and everything if the last time is long ago: notices may get lost."""
-    from ragstone.cli.watch import together
+    from ragstone.cli.watch import enclosing_places
 
     whole, left = time.monotonic(), frozenset[str]()
     async for burst in bursts:
         left |= burst
         everything = time.monotonic() - whole > WHOLE_SECONDS
-        only = () if everything else together(left)
+        only = () if everything else enclosing_places(left)
         try:
             # The same paths in the same order: documents are named after what was given.
             await _ingest_once(service, replace(request, prune=True, only=only), as_json)

@@ -96,7 +96,7 @@ def _first_error(error: Exception) -> Exception:
     return _first_error(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
 
-def together(changed: Collection[str], most: int = MAX_PLACES) -> tuple[str, ...]:
+def enclosing_places(changed: Collection[str], most: int = MAX_PLACES) -> tuple[str, ...]:
     """At most so many places that hold all of these. What has a name that is not text is looked at
     with its folder."""
     places = {_nearest_place(Path(path)) for path in changed}

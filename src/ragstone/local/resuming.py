@@ -126,10 +126,10 @@ class Relay:
             self._left |= made - self._answers.keys()
         interest = await self._running.interest(list(self._answers))
         for name, wanted in interest.items():
-            self._heed(name, wanted)
+            self._apply_interest(name, wanted)
         await self._tell()
 
-    def _heed(self, name: str, wanted: Interest) -> None:
+    def _apply_interest(self, name: str, wanted: Interest) -> None:
         told = self._answers.get(name)
         if told is None:
             return

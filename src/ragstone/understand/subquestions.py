@@ -17,14 +17,15 @@ MAX_CHARS = 500
 """Characters of a question that is taken apart."""
 
 _SENTENCE = re.compile(r"[^?？!！。\n]{1,400}[?？]")
+_ANDS = "and|und|et|y|e|en|и"
 _AND = re.compile(
-    rf"(?:,\s?|\s)(?:and|und|et|y|e|en|и|or|as well as)(?: also)?\s(?={ASKS.pattern}\s)",
+    rf"(?:,\s?|\s)(?:{_ANDS}|or|as well as)(?: also)?\s(?={ASKS.pattern}\s)",
     re.IGNORECASE,
 )
 _COMMA = re.compile(rf",\s(?={ASKS.pattern}\s)", re.IGNORECASE)
 _TOKEN = re.compile(r"\w+(?:[-'’./]\w+)*")
 _NAME = re.compile(r"[^\W\d_a-zà-öø-ÿ]|\w*[\d_]")
-_COORDINATORS = frozenset(("and", "und", "et", "y", "e", "en", "и", "och", "og"))
+_COORDINATORS = frozenset((*_ANDS.split("|"), "och", "og"))
 _RANGE = re.compile(
     r"\b(?:between|from|zwischen|von|entre|de|desde|tra|fra|tussen)\s*$", re.IGNORECASE
 )

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from ragstone.core.chunk import Chunk
 from ragstone.plugins.graph.entities import EntityCount, EntityMention, EntityRelation, EntityTheme
-from ragstone.plugins.graph.summaries.central import candidates, central, rarities, together
+from ragstone.plugins.graph.summaries.central import candidates, central, rarities, sum_weights
 from ragstone.plugins.graph.summaries.tree import excerpt_text
 from ragstone.plugins.graph.walk import Place, most_frequent_names, same_entities
 
@@ -152,6 +152,6 @@ def own_sentences(chunks: Sequence[Chunk]) -> str:
     ]
     rarity = rarities(apart)
     children = [candidates(item, rarity) for item in apart]
-    about = together([item.words for child in children for item in child])
+    about = sum_weights([item.words for child in children for item in child])
     chosen = [item.excerpt for item in central(children, about)[:SENTENCES]]
     return " ".join(excerpt_text(item, apart[item.chunk_index]) for item in chosen)

@@ -82,8 +82,8 @@ def _candidates(chunk: Chunk, rarity: Weights) -> Iterator[Candidate]:
                 yield Candidate(TellingSentence(chunk.chunk_index, start, end), known, worth)
 
 
-def together(parts: Sequence[Weights]) -> Weights:
-    """Return the words of several parts."""
+def sum_weights(parts: Sequence[Weights]) -> Weights:
+    """Return the words of several parts, each with its weights added up."""
     found: dict[str, float] = {}
     for part in parts:
         for word, weight in part.items():

@@ -16,7 +16,7 @@ from ragstone.plugins.graph.summaries.central import (
     candidates,
     central,
     rarities,
-    together,
+    sum_weights,
 )
 from ragstone.plugins.graph.summaries.runs import MAX_RUN, means, runs
 
@@ -64,12 +64,12 @@ def extractive_tree(
 
 def _leaf(chunk: Chunk, rarity: Weights) -> _Part:
     said = candidates(chunk, rarity)
-    about = together([item.words for item in said])
+    about = sum_weights([item.words for item in said])
     return _Part(chunk.chunk_index, chunk.chunk_index, chunk.chunk_index, said, about)
 
 
 def _node_part(number: int, below: Sequence[_Part]) -> _Part:
-    about = together([part.about for part in below])
+    about = sum_weights([part.about for part in below])
     said = central([part.said for part in below], about)
     return _Part(number, below[0].first, below[-1].last, said, about)
 
