@@ -155,6 +155,7 @@ async def test_given_a_known_answer_then_no_strategy_is_named(replies: Server) -
     http = await replies.start()
     body = {"query": QUESTION, "rewrite_method": "none"}
     first = (await http.post(GENERATE, json=body)).json()["metadata"]
+    await replies.settled()
     again = (await http.post(GENERATE, json=body)).json()["metadata"]
 
     assert (first["cache_hit"], first["strategy_used"], first["complexity"]) == (False, "DIRECT", 1)
