@@ -5,7 +5,6 @@ from collections.abc import Collection as Several
 from collections.abc import Mapping, Sequence
 
 from ragstone.core.records import (
-    Document,
     SettingChange,
     SettingEdit,
     StoredSetting,
