@@ -22,6 +22,7 @@ from tests.compiled_statements import compiling_once
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.documents import indexed_documents
+from tests.kept_parsers import keeping_parsers
 from tests.remembered_models import remembering
 
 if TYPE_CHECKING:
@@ -143,6 +144,12 @@ def streams_wait_for_their_status() -> Iterator[None]:
     """On a busy machine a question fails later than a stream waits for the first event."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sse, "BEGIN_SECONDS", 30.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parsers_stay_alive() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch, keeping_parsers(patch):
         yield
 
 
