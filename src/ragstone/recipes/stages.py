@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.generate import Generate
@@ -140,16 +141,22 @@ def _load_stage(name: str) -> AddedStage:
     """Return the added stage of this name; raises ConfigError."""
     added = STAGES.get(name)
     with STAGES.explain_errors(name):
-        if added.stage.name != name:
-            raise ValueError(f"its class has the name {added.stage.name!r}")
-        core = [item.name for item in OURS]
-        places = [names for names in ((added.after,), (added.before,), added.around) if any(names)]
-        if len(places) != 1 or {*places[0]} - {*core}:
-            raise ValueError(
-                "it has no place: after or before is to be one, or around two, of "
-                f"{', '.join(core)}"
-            )
-        if added.make is None:
-            added.stage()
-        inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")
+        _check_stage(name, added)
     return added
+
+
+@cache
+def _check_stage(name: str, added: AddedStage) -> None:
+    """Raise ValueError or TypeError for a stage that is not what it is said to be. Every recipe
+    asks, and the answer stays the same."""
+    if added.stage.name != name:
+        raise ValueError(f"its class has the name {added.stage.name!r}")
+    core = [item.name for item in OURS]
+    places = [names for names in ((added.after,), (added.before,), added.around) if any(names)]
+    if len(places) != 1 or {*places[0]} - {*core}:
+        raise ValueError(
+            f"it has no place: after or before is to be one, or around two, of {', '.join(core)}"
+        )
+    if added.make is None:
+        added.stage()
+    inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")
