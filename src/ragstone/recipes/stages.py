@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.generate import Generate
@@ -140,15 +139,19 @@ def _insert_added(
 def _load_stage(name: str) -> AddedStage:
     """Return the added stage of this name; raises ConfigError."""
     added = STAGES.get(name)
-    with STAGES.explain_errors(name):
-        _check_stage(name, added)
+    if _checked.get(name) is not added:
+        with STAGES.explain_errors(name):
+            _check_stage(name, added)
+        _checked[name] = added
     return added
 
 
-@cache
+_checked: dict[str, AddedStage] = {}
+"""What is right, as every recipe asks for it."""
+
+
 def _check_stage(name: str, added: AddedStage) -> None:
-    """Raise ValueError or TypeError for a stage that is not what it is said to be. Every recipe
-    asks, and the answer stays the same."""
+    """Raise ValueError or TypeError for a stage that is not what it is said to be."""
     if added.stage.name != name:
         raise ValueError(f"its class has the name {added.stage.name!r}")
     core = [item.name for item in OURS]
