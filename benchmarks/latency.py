@@ -117,14 +117,16 @@ async def measure(data: Path) -> list[Row]:
     ]
 
 
-def a_search(adapters: Adapters, plan: dict[str, Any]) -> Engine:
+def a_search(
+    adapters: Adapters, plan: Mapping[str, Any], settings: Settings | None = None
+) -> Engine:
     """Return a search by the standard recipe with another plan."""
-    recipe = Recipes(Settings()).of("search", "standard")
+    recipe = Recipes(settings or Settings()).of("search", "standard")
     stages = tuple(
         Route(plan=replace(stage.plan, **plan)) if isinstance(stage, Route) else stage
         for stage in recipe.stages
     )
-    return Engine(adapters, {"standard": Recipe(stages)})
+    return Engine(adapters, {"standard": replace(recipe, stages=stages)})
 
 
 async def fill(data: Path) -> None:

@@ -6,22 +6,28 @@ import gc
 import itertools
 import os
 import shutil
+import ssl
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpcore2
 import pytest
+import scim2_client  # noqa: F401 - with all modules of the tests loaded, this takes six seconds
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 from ragstone.http import sse
 from ragstone.models import onnx
+from tests.analysed_routes import analysing_once
 from tests.compiled_statements import compiling_once
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.documents import indexed_documents
+from tests.kept_parsers import keeping_parsers
 from tests.remembered_models import remembering
 
 if TYPE_CHECKING:
@@ -101,6 +107,11 @@ def room(plone: "PloneSite", request: pytest.FixtureRequest) -> Iterator[str]:
         plone.delete(path)
 
 
+def pytest_collection() -> None:
+    """What is collected stays: looking for garbage meanwhile finds none."""
+    gc.disable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that no worker has it alone at the end."""
     folders = {Path(__file__).parent / name for name in LONG}
@@ -111,6 +122,7 @@ def pytest_collection_finish() -> None:
     """What the collection has made stays to the end: looking through it again would only cost."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 _files = itertools.count(1)
@@ -147,7 +159,27 @@ def streams_wait_for_their_status() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def statements_stay_compiled() -> Iterator[None]:
+def parsers_stay_alive() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch, keeping_parsers(patch):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def alike_is_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         compiling_once(patch)
+        analysing_once(patch)
+        trusting_once(patch)
         yield
+
+
+def trusting_once(patch: pytest.MonkeyPatch) -> None:
+    """Clients share the authorities that the system trusts: reading these takes 20 ms."""
+    read_context = httpcore2.default_ssl_context
+    usual = cache(read_context)
+
+    def share_context(*, _trust_env: bool = True) -> ssl.SSLContext:
+        own = _trust_env and not {"SSL_CERT_FILE", "SSL_CERT_DIR"}.isdisjoint(os.environ)
+        return (read_context if own else usual)(_trust_env=_trust_env)
+
+    patch.setattr(httpcore2, "default_ssl_context", share_context)

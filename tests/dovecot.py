@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.ingest.sources.file_servers import find_port, wait_for_port
+from tests.ingest.sources.file_servers import wait_for_port
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 USER, PASSWORD = "ada", "open-sesame-4711"
 
@@ -66,8 +67,8 @@ class Dovecot:
 
     root: Path
     certificate: Path | None = None
-    port: int = field(default_factory=find_port)
-    tls_port: int = field(default_factory=find_port)
+    port: int = field(default_factory=free_port)
+    tls_port: int = field(default_factory=free_port)
     password: str = PASSWORD
     process: "subprocess.Popen[bytes] | None" = None
 

@@ -13,7 +13,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.ingest.sources.file_servers import find_port, wait_for_port
+from tests.ingest.sources.file_servers import wait_for_port
+from tests.ports import free_port
 
 USER, PASSWORD = "Ada", "open-sesame-4711"
 
@@ -32,7 +33,7 @@ class MediaWikiServer:
     """The wiki with its data in `root`."""
 
     root: Path
-    port: int = field(default_factory=find_port)
+    port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
     http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=60))
 

@@ -13,6 +13,7 @@ from typing import Any
 from pymongo import pool_shared
 
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 _connect = pool_shared._async_create_connection
 
@@ -37,9 +38,7 @@ class MongoServer:
     """Stopped and started again, it is at the same address with the same data."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port: int = found.getsockname()[1]
+        self.port = free_port()
         self.url = f"mongodb://127.0.0.1:{self.port}"
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None

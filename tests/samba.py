@@ -16,8 +16,9 @@ from smbclient._io import SMBFileTransaction, SMBRawIO
 from smbprotocol.open import SMB2SetInfoRequest
 
 from ragstone.plugins.sources.ntfs_rights import write_sid
-from tests.ingest.sources.file_servers import PASSWORD, VARIABLE, find_port, wait_for_port
+from tests.ingest.sources.file_servers import PASSWORD, VARIABLE, wait_for_port
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 USER = "games"
 """An account of every Debian, as Samba wants one of the machine."""
@@ -71,7 +72,7 @@ class Samba:
     """As `file_servers.FileServer`."""
 
     root: Path
-    port: int = field(default_factory=find_port)
+    port: int = field(default_factory=free_port)
     kind: str = "smb"
     process: "subprocess.Popen[bytes] | None" = None
 

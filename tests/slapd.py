@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 import pytest
 from ldap3 import NONE, Connection, Server
 
-from tests.ingest.sources.file_servers import find_port, wait_for_port
+from tests.ingest.sources.file_servers import wait_for_port
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 ROOT_DN, ROOT_PASSWORD = "cn=search,dc=example,dc=org", "search-4711"
 PASSWORD = "the engine weaves patterns"
@@ -110,8 +111,8 @@ class Slapd:
 
     root: Path
     certificate: Path | None = None
-    port: int = field(default_factory=find_port)
-    tls_port: int = field(default_factory=find_port)
+    port: int = field(default_factory=free_port)
+    tls_port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
 
     def fill(self) -> None:

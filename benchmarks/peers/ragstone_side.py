@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.latency import HYBRID, a_search
 from benchmarks.peers.embedded import read_packed, read_questions
 from benchmarks.peers.exported import Exported
 from benchmarks.peers.side import DEPTH, Search, main
@@ -26,18 +28,14 @@ from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.evaluation.indexed import NAME
 from ragstone.ports import Adapters, Embedder, Vectors
-from ragstone.recipes.recipe import Recipes
-from ragstone.settings import RagSettings, Settings, SpellingSettings
+from ragstone.settings import Settings, SpellingSettings
 
 BATCH = 500
 
 AS_SPELT = SpellingSettings(enabled=False)
 """Only the vectors of the questions as they are have been exported."""
 
-RECIPES = {
-    "default": Settings(spelling=AS_SPELT),
-    "without reranking and feedback": Settings(rag=RagSettings(rerank=False), spelling=AS_SPELT),
-}
+PLANS: Mapping[str, Mapping[str, Any]] = {"default": {}, "without reranking and feedback": HYBRID}
 
 
 class KnownMiniLm(MiniLm):
@@ -88,8 +86,8 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
         try:
             adapters = runner.run(_fill(stack, Path(directory), data))
             yield {
-                name: _search(runner, Engine(adapters, Recipes(settings).search_recipe))
-                for name, settings in RECIPES.items()
+                name: _search(runner, a_search(adapters, plan, Settings(spelling=AS_SPELT)))
+                for name, plan in PLANS.items()
             }
         finally:
             runner.run(stack.aclose())

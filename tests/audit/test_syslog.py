@@ -18,8 +18,8 @@ from ragstone.plugins.audit.events import Subject, make_event
 from ragstone.plugins.audit.settings import AuditSettings
 from ragstone.plugins.audit.syslog import format_message
 from ragstone.plugins.audit.trail import Trail
-from tests.nginx import free_port
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 NAME = "Überstunden\n<34>1 forged\u2028🙂 " + 250 * "x"
 CONFIG = """

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.request
@@ -95,13 +94,6 @@ def installed(folder: str) -> Path:
 def program(environment: str, name: str) -> Path:
     """A program of a Python environment."""
     return installed(environment) / "bin" / name
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager

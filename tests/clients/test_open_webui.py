@@ -16,7 +16,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.browser import chromium
-from tests.clients.conftest import Clients, free_port, other_server, program
+from tests.clients.conftest import Clients, other_server, program
+from tests.ports import free_port
 
 pytestmark = pytest.mark.real
 

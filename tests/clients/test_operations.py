@@ -11,10 +11,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.clients.conftest import QUESTION, ROOT, free_port, installed, other_server, program
+from tests.clients.conftest import QUESTION, ROOT, installed, other_server, program
 from tests.documents import copied
 from tests.e2e.processes import serving
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 pytestmark = pytest.mark.real
 

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,13 +13,8 @@ import httpx2
 import pytest
 
 from tests.patience import PATIENCE
+from tests.ports import free_port
 from tests.stand_still import stand_still
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 class ElasticsearchServer:

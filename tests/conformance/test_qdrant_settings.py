@@ -24,10 +24,10 @@ from ragstone.index.connect import connect, readdress
 from ragstone.plugins.qdrant.index import QdrantIndex
 from ragstone.ports import Search
 from ragstone.settings import IndexSettings
-from tests.conformance.elasticsearch_server import free_port
 from tests.conformance.qdrant_server import QdrantServer, failure
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
 from tests.http_server import running
+from tests.ports import free_port
 
 Served = tuple[str, QdrantServer]
 

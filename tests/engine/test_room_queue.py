@@ -123,7 +123,7 @@ async def test_given_a_process_that_died_then_its_room_is_taken_over() -> None:
 
 async def test_given_a_process_that_lives_then_its_room_is_not_taken_over() -> None:
     leases = Leases()
-    one, two = a_queue(leases, beat=0.02), a_queue(leases, lease=0.1, wait=0.5)
+    one, two = a_queue(leases, beat=0.02), a_queue(leases, lease=1.0, wait=1.5)
     async with one.turn(HERE):
         with pytest.raises(Busy, match="another server"):
             async with two.turn(HERE):

@@ -560,7 +560,7 @@ def test_given_a_process_that_starts_then_it_loads_neither_settings_nor_parsers(
         "import sys, ragstone.ingest.parse_child; "
         "print(*(name for name in sys.argv[1:] if name in sys.modules))"
     )
-    heavy = ["lxml", "numpy", "pydantic", "pypdfium2", "ragstone.settings", "yaml"]
+    heavy = ["asyncio", "lxml", "numpy", "pydantic", "pypdfium2", "ragstone.settings", "yaml"]
     run = [sys.executable, "-c", program, *heavy]
     assert not subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 import httpx
 
 from tests.plone.inside import GROUPS, PASSWORD, USERS
+from tests.ports import free_port
 
 ROOT = Path(__file__).parent.parent.parent
 PYTHON = os.environ.get("RAGSTONE_PLONE", str(ROOT / ".nox/plone" / "bin" / "python"))
@@ -124,12 +124,6 @@ class PloneSite:
             form = {"token_timeout": str(seconds), "use_keyring": "on", "_authenticator": known[1]}
             done = http.post(f"{place}/manage_updateConfig", data=form)
         assert "Configuration+updated" in done.headers.get("location", ""), done.text
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 @contextmanager

@@ -6,7 +6,6 @@ and it does not keep the program from ending. What is on the same mount is refus
 that answers again.
 """
 
-import asyncio
 import contextvars
 import os
 import re
@@ -60,6 +59,8 @@ _own = threading.local()
 async def run(places: Iterable[str | Path], function: Callable[..., T], *arguments: object) -> T:
     """Call a function that reads files below these places in a thread. Raises FilesUnavailable
     where one of them does not answer."""
+    import asyncio  # The process that reads files needs this module too, and starts without loops.
+
     work = partial(contextvars.copy_context().run, function, *arguments)
     folders = [os.fspath(place) for place in places]
     while isinstance(started := _start(folders, work), Future):

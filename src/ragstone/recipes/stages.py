@@ -139,17 +139,27 @@ def _insert_added(
 def _load_stage(name: str) -> AddedStage:
     """Return the added stage of this name; raises ConfigError."""
     added = STAGES.get(name)
-    with STAGES.explain_errors(name):
-        if added.stage.name != name:
-            raise ValueError(f"its class has the name {added.stage.name!r}")
-        core = [item.name for item in OURS]
-        places = [names for names in ((added.after,), (added.before,), added.around) if any(names)]
-        if len(places) != 1 or {*places[0]} - {*core}:
-            raise ValueError(
-                "it has no place: after or before is to be one, or around two, of "
-                f"{', '.join(core)}"
-            )
-        if added.make is None:
-            added.stage()
-        inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")
+    if _checked.get(name) is not added:
+        with STAGES.explain_errors(name):
+            _check_stage(name, added)
+        _checked[name] = added
     return added
+
+
+_checked: dict[str, AddedStage] = {}
+"""What is right, as every recipe asks for it."""
+
+
+def _check_stage(name: str, added: AddedStage) -> None:
+    """Raise ValueError or TypeError for a stage that is not what it is said to be."""
+    if added.stage.name != name:
+        raise ValueError(f"its class has the name {added.stage.name!r}")
+    core = [item.name for item in OURS]
+    places = [names for names in ((added.after,), (added.before,), added.around) if any(names)]
+    if len(places) != 1 or {*places[0]} - {*core}:
+        raise ValueError(
+            f"it has no place: after or before is to be one, or around two, of {', '.join(core)}"
+        )
+    if added.make is None:
+        added.stage()
+    inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -655,6 +656,12 @@ class Jira(Atlassian):
 FOLDER = "application/vnd.google-apps.folder"
 
 
+@cache
+def _make_key() -> rsa.RSAPrivateKey:
+    """Return the key of every account: making another takes a tenth of a second."""
+    return rsa.generate_private_key(65_537, 2_048)
+
+
 class Drive(CloudService):
     """Files in a folder `Rooms` of My Drive, or of a shared drive; `kinds` are media types of
     those that are no files of text."""
@@ -664,7 +671,7 @@ class Drive(CloudService):
     def __init__(self, shared: str = "") -> None:
         super().__init__()
         self.shared = shared
-        self.private_key = rsa.generate_private_key(65_537, 2_048)
+        self.private_key = _make_key()
         self.changes: list[str] = []
         self.folder = "Rooms"
         self.grants: list[dict[str, Any]] = []

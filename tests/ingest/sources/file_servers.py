@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.ports import free_port
+
 RCLONE = shutil.which("rclone", path=sysconfig.get_path("scripts"))
 
 USER, PASSWORD = "ada", "open-sesame-4711"
@@ -24,7 +26,7 @@ class FileServer:
 
     kind: str
     root: Path
-    port: int = field(default_factory=lambda: find_port())
+    port: int = field(default_factory=free_port)
     host_key: str = ""
     remembers: str = "0s"
     """For how long it answers without a look at the disk."""
@@ -80,12 +82,6 @@ class FileServer:
             self.process.kill()
             self.process.wait()
             self.process = None
-
-
-def find_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def wait_for_port(port: int) -> None:

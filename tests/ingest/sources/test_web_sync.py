@@ -12,7 +12,8 @@ import pytest
 from ragstone.core.sync import SourceRun
 from tests.ingest.sources.scripted_site import ScriptedSite, serve_site
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
-from tests.nginx import free_port, run_nginx
+from tests.nginx import run_nginx
+from tests.ports import free_port
 
 SERVERS = """
 types {{ text/html html; application/xml xml; text/plain txt; application/rss+xml rss; }}
