@@ -47,6 +47,7 @@ _ANSWERS = re.compile(
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 _BREAK = re.compile(r"[;；。,，、](?=\s|[^\x00-\x7f])|\s")
 _FIGURE = re.compile(r"\d")
+_STOPS = re.compile(r"[^|\s]\s+[^|]*[^|\s\d.][.。][\s|]*$|\w。[\s|]*$")
 
 _PROSE = frozenset({"paragraph", "admonition", "quote", "item"})
 _BESIDE = frozenset({"caption", "header"})
@@ -298,4 +299,8 @@ def _heads(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
     if following is None or following.block is not pieces[place].block:
         return False
     line, after = (text[item.start : item.end] for item in (pieces[place], following))
-    return bool(_RULE.fullmatch(after)) or ("|" in after and not _FIGURE.search(line))
+    if _RULE.fullmatch(after):
+        return True
+    # Two rows that end a sentence are both data.
+    data = _FIGURE.search(line) or (_STOPS.search(line) and _STOPS.search(after))
+    return "|" in after and not data
