@@ -159,9 +159,10 @@ def _odds_of_missing_words(
 
 
 def _says_sentence(row: RankedUnit) -> bool:
-    """Tell whether a cell of a row holds a sentence."""
+    """Tell whether a cell of a row holds a sentence: so many words, besides its head."""
     cells = _CELL.split(row.passage.text[row.unit.start : row.unit.end])
-    return any(len(words(cell)) >= SENTENCE_WORDS for cell in cells)
+    values = (cell.partition(": ")[2] or cell for cell in cells)
+    return any(sum(map(str.isalpha, words(value))) >= SENTENCE_WORDS for value in values)
 
 
 def lacks_code(question: str, text: str) -> bool:
