@@ -204,9 +204,7 @@ def _numbers_otherwise(question: str, text: str) -> bool:
     asked = find_names(question).numbered
     held = find_names(text).numbered if asked else frozenset()
     names = {other.name for other in held}
-    return any(
-        item.name in names and not any(item.same(other) for other in held) for item in asked
-    )
+    return any(item.name in names and not any(item.same(other) for other in held) for item in asked)
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragstone.core.document import BlockKind, BlockSpan, announces
 from ragstone.language.outline import outline
-from ragstone.language.sentences import Span, sentences
+from ragstone.language.sentences import Span, ends_sentence, sentences
 
 Form = Literal["sentence", "list", "row", "code", "answer", "heading", "fragment"]
 
@@ -47,7 +47,6 @@ _ANSWERS = re.compile(
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 _BREAK = re.compile(r"[;；。,，、](?=\s|[^\x00-\x7f])|\s")
 _FIGURE = re.compile(r"\d")
-_STOPS = re.compile(r"[^|\s]\s+[^|]*[^|\s\d.][.。][\s|]*$|\w。[\s|]*$")
 
 _PROSE = frozenset({"paragraph", "admonition", "quote", "item"})
 _BESIDE = frozenset({"caption", "header"})
@@ -302,5 +301,5 @@ def _heads(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
     if _RULE.fullmatch(after):
         return True
     # Two rows that end a sentence are both data.
-    data = _FIGURE.search(line) or (_STOPS.search(line) and _STOPS.search(after))
+    data = _FIGURE.search(line) or all(ends_sentence(row.rstrip(" |")) for row in (line, after))
     return "|" in after and not data

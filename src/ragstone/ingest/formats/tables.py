@@ -7,6 +7,7 @@ from itertools import chain, islice, pairwise
 from ragstone.core.code_spans import without_spans
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.struck import without_struck
+from ragstone.language.sentences import ends_sentence
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
 _BLOCK_CHARS = 4000
@@ -36,7 +37,6 @@ _MIN_BLANK = 1 / 3
 """The share of rows whose first cell is empty in a table that says its groups only once."""
 
 _MIN_OUTLINE = 4
-_FULL_STOP = re.compile(r"\S\s+\S.*[^\s\d.][.。]$|\w。$")
 _MIN_LABELS = 2
 """Rows that show how a form is written."""
 
@@ -402,11 +402,6 @@ def is_first_data(rows: Sequence[Sequence[str]]) -> bool:
     return len(looked) == _MIN_LABELS and any(
         all(map(ends_sentence, cells)) for cells in zip(*looked, strict=False)
     )
-
-
-def ends_sentence(cell: str) -> bool:
-    """Tell whether several words end with a full stop: "No." is an abbreviation."""
-    return _FULL_STOP.search(cell) is not None
 
 
 def _is_group(row: Sequence[str]) -> bool:
