@@ -69,7 +69,7 @@ class BlockSpan:
     lead: str = ""
 
 
-_ANNOUNCES = re.compile(r"[:：](?:\s*(?:[\[(「【]\d{1,4}[\])」】]|[⁰¹²³⁴-⁹*†‡]+))*\s*$")
+_ANNOUNCES = re.compile(r"[:：](?:\s*(?:[\[(「【]\d{1,4}[\])」】]|[⁰¹²³⁴-⁹*†‡]))*\s*$")
 
 
 def announces(line: str) -> bool:

@@ -101,12 +101,12 @@ def likelihood(
     odds = model.bias + sum(weight * found[name] for name, weight in model.weights.items())
     if shares_words:
         odds += _odds_of_missing_words(question, said, chosen, passages)
-    if asks_amount(question) and not any(quantities(unit_said(unit)) for unit in chosen):
+    if asks_amount(question) and not any(quantities(_text_said(unit)) for unit in chosen):
         odds += NO_AMOUNT
     return probability(odds)
 
 
-def unit_said(item: RankedUnit) -> str:
+def _text_said(item: RankedUnit) -> str:
     """Return the text that is said if a unit is chosen."""
     return "\n".join(item.passage.text[said.start : said.end] for said in item.unit.said)
 
@@ -145,13 +145,14 @@ def _odds_of_missing_words(
         # A number of the question may lie in a range of the row.
         asked = _NUMBER.sub(" ", question)
         odds += ROW_UNCOVERED * (1 - coverage(asked, (everywhere, about))[0])
-    titles = "\n".join(passage.hit.chunk.title for passage in passages)
     titled = "\n".join(f"{chunk.title}\n{chunk.path}" for chunk in cited)
     whole = "\n".join([about, *(unit.passage.text for unit in chosen)])
     is_without_code = lacks_code(question, f"{said if is_row else everywhere}\n{about}")
     if is_without_code or _is_of_another_number(question, titled, whole):
         odds += OTHER_THING
-    elif _numbers_otherwise(question, f"{titles}\n{everywhere}\n{about}"):
+    elif _numbers_otherwise(
+        question, [about, *(f"{p.hit.chunk.title}\n{p.text}" for p in passages)]
+    ):
         odds += MISSING_NAME
     if _lacks_name(question, f"{everywhere}\n{about}".casefold()):
         odds += MISSING_NAME
@@ -199,10 +200,10 @@ def _is_of_another_number(question: str, titled: str, text: str) -> bool:
     )
 
 
-def _numbers_otherwise(question: str, text: str) -> bool:
-    """Tell whether a text numbers a thing that the question names, and never as the question."""
+def _numbers_otherwise(question: str, texts: Sequence[str]) -> bool:
+    """Tell whether texts number a thing that the question names, and never as the question."""
     asked = find_names(question).numbered
-    held = find_names(text).numbered if asked else frozenset()
+    held = {other for text in texts if asked for other in find_names(text).numbered}
     names = {other.name for other in held}
     return any(item.name in names and not any(item.same(other) for other in held) for item in asked)
 

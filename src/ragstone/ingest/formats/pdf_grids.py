@@ -21,8 +21,8 @@ from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
 from ragstone.ingest.formats.tables import (
     are_names,
     find_sideways,
-    is_first_data,
     is_banner,
+    is_first_data,
     name_columns,
     row_line,
 )

@@ -394,8 +394,8 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def is_first_data(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether the first row is one of data, as those below it are: each is a label with a colon
-    and its value, or ends a sentence in the same column."""
+    """Tell whether the first row is data, as those below it are: each is a label with a colon and
+    its value, or ends a sentence in the same column."""
     looked = rows[:_MIN_LABELS]
     if all(row[0].endswith((":", "：")) for row in looked):
         return True
