@@ -211,6 +211,25 @@ def test_given_a_row_that_says_a_sentence_then_its_words_may_be_its_own(
 
 
 @pytest.mark.parametrize(
+    ("row", "question"),
+    [
+        (
+            "Ada | green | moored at the old quay of the town | two masts | four berths and a stove",
+            "Which tram stops near the theatre?",
+        ),
+        (
+            "Ada | grün | liegt am alten Kai der kleinen Stadt | zwei Masten | vier Kojen und Ofen",
+            "Welche Straßenbahn hält beim Theater?",
+        ),
+    ],
+)
+def test_given_a_record_of_many_fields_then_a_long_one_makes_it_no_sentence(
+    row: str, question: str
+) -> None:
+    assert told(question, row) < SURE_ENOUGH / 3
+
+
+@pytest.mark.parametrize(
     ("question", "text"),
     [
         ("Who wrote Tern {}?", "Ada wrote Tern 2, and Bo helped her."),

@@ -160,10 +160,11 @@ def _odds_of_missing_words(
 
 
 def _says_sentence(row: RankedUnit) -> bool:
-    """Tell whether a cell of a row holds a sentence: so many words, besides its head."""
+    """Tell whether a cell of a row holds a sentence: so many words, besides its head, and half of
+    the row's. A record of many fields may have a long one too."""
     cells = _CELL.split(row.passage.text[row.unit.start : row.unit.end])
-    values = (cell.partition(": ")[2] or cell for cell in cells)
-    return any(sum(map(str.isalpha, words(value))) >= SENTENCE_WORDS for value in values)
+    lengths = [sum(map(str.isalpha, words(cell.partition(": ")[2] or cell))) for cell in cells]
+    return max(lengths) >= max(SENTENCE_WORDS, sum(lengths) / 2)
 
 
 def lacks_code(question: str, text: str) -> bool:
