@@ -214,7 +214,7 @@ def test_given_a_row_that_says_a_sentence_then_its_words_may_be_its_own(
     ("row", "question"),
     [
         (
-            "Ada | green | moored at the old quay of the town | two masts | four berths and a stove",
+            "Ada | green | moored at the old quay of the town | two masts | four berths, a stove",
             "Which tram stops near the theatre?",
         ),
         (
