@@ -214,11 +214,11 @@ def test_given_a_row_that_says_a_sentence_then_its_words_may_be_its_own(
     ("row", "question"),
     [
         (
-            "Ada | green | moored at the old quay of the town | two masts | four berths, a stove",
+            "Ada | green | Ost | moored at the old quay by Ost | two masts | four berths, a stove",
             "Which tram stops near the theatre?",
         ),
         (
-            "Ada | grün | liegt am alten Kai der kleinen Stadt | zwei Masten | vier Kojen und Ofen",
+            "Ada | grün | Ost | liegt am alten Kai der Stadt | zwei Masten | vier Kojen, ein Ofen",
             "Welche Straßenbahn hält beim Theater?",
         ),
     ],
