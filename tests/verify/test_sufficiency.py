@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.verify.sufficiency import coverage
+from ragstone.verify.sufficiency import asks_amount, coverage
 
 TEXTS = ["The lighthouse of Ost was built in 1871.", "Ada Okafor approved it."]
 
@@ -57,3 +57,28 @@ def test_given_any_texts_then_a_share(question: str, texts: list[str]) -> None:
     assert -1e-9 <= share <= 1
     assert all(missing)
     assert coverage(question, [*texts, question])[0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("question", "wants"),
+    [
+        ("How many doors has the mill?", True),
+        ("Wie oft fährt das Boot?", True),
+        ("Combien de portes y a-t-il ?", True),
+        ("¿Cuántas puertas tiene?", True),
+        ("Quante porte ci sono?", True),
+        ("Quantas portas há?", True),
+        ("Hoeveel deuren zijn er?", True),
+        ("Сколько там дверей?", True),
+        ("有几个门？", True),
+        ("ドアはいくつありますか？", True),
+        ("문이 몇 개 있습니까?", True),
+        ("How is the mill reached?", False),
+        ("Wie heißt das Boot?", False),
+        ("Comment s'appelle le bateau ?", False),
+        ("Кто построил мельницу?", False),
+        ("谁建了磨坊？", False),
+    ],
+)
+def test_an_amount_is_asked_for_in_many_languages(question: str, wants: bool) -> None:
+    assert asks_amount(question) is wants

@@ -69,8 +69,12 @@ class BlockSpan:
     lead: str = ""
 
 
-LEAD_ENDS = (":", "：")
-"""What a line ends with that announces the next ones."""
+_ANNOUNCES = re.compile(r"[:：](?:\s*(?:[\[(「【]\d{1,4}[\])」】]|[⁰¹²³⁴-⁹*†‡]))*\s*$")
+
+
+def announces(line: str) -> bool:
+    """Tell whether a line announces the next ones: it ends with a colon, and the marks of notes."""
+    return _ANNOUNCES.search(line) is not None
 
 
 def find_missing_lead(text: str, blocks: Sequence[BlockSpan], start: int, end: int) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from ragstone.core.document import LEAD_ENDS
+from ragstone.core.document import announces
 from ragstone.ingest.document import Block
 from ragstone.language.sentences import sentences
 
@@ -52,13 +52,13 @@ def attach_leads(blocks: Iterable[Block]) -> Iterator[Block]:
             in_list = True
             continue
         lines = [intro, *(line for _, line in above)] if not between else [""]
-        led = block.kind in LED and lines[-1].endswith(LEAD_ENDS)
+        led = block.kind in LED and announces(lines[-1])
         yield replace(block, lead="\n".join(line for line in lines if line)) if led else block
         if block.kind == "heading":
             intro, between, in_list, above = "", "", False, []
         elif block.kind in PROSE and text:
             introduction = _introduction(text)
-            if in_list and not introduction.endswith(LEAD_ENDS):
+            if in_list and not announces(introduction):
                 between = introduction
             else:
                 intro, between, in_list, above = introduction, "", False, []

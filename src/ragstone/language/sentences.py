@@ -257,3 +257,14 @@ def says_something(line: str) -> bool:
 def ends_as_sentence(line: str) -> bool:
     """Tell whether a line ends as sentences do."""
     return _PROSE_END.search(line) is not None
+
+
+MIN_STOPPED_WORDS = 3
+"""Words from which a full stop ends them all, and does not shorten the last."""
+
+
+def ends_sentence(text: str) -> bool:
+    """Tell whether several words end with a full stop: "Avg. qty." is an abbreviation."""
+    return text.endswith("。") or (
+        text.endswith(".") and len(text.split()) >= MIN_STOPPED_WORDS and not text[-2].isdigit()
+    )

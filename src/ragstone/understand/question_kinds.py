@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from ragstone.core.intent import Intent, IntentName
 
-LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "zh", "ko")
+LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "nl", "ru", "zh", "ja", "ko")
 """Those with patterns."""
 
 SURE, LIKELY = 0.9, 0.8

@@ -69,23 +69,28 @@ def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...
     return (1 - missing / wanted if wanted else 1.0), found[:MAX_ASPECTS]
 
 
+def asks_amount(question: str) -> bool:
+    """Tell whether an answer to the question has a number: "how long", "combien", "多少"."""
+    return _asking("amount").search(question.replace("’", "'")) is not None
+
+
 def _subject_text(question: str) -> str:
     """Return the question without what says only which kind of answer is wanted."""
-    phrases, signs = _question_patterns()
-    return signs.sub(" ", phrases.sub(" ", question.replace("’", "'")))
+    return _asking("amount", "phrase").sub(" ", question.replace("’", "'"))
 
 
 @cache
-def _question_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _asking(*kinds: str) -> re.Pattern[str]:
+    """Return the pattern of phrases, which are words, and of signs, which stand inside of them."""
     lists = word_lists("verify", "asking")
-    phrases, signs = (sorted(map(re.escape, lists[n]), key=len, reverse=True) for n in _LISTS)
-    return (
-        re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)", re.IGNORECASE),
-        re.compile("|".join(signs)),
+    phrases, signs = (
+        "|".join(sorted((re.escape(item) for name in names for item in lists[name]), key=len)[::-1])
+        for names in (kinds, [_SIGNS_OF[kind] for kind in kinds])
     )
+    return re.compile(rf"(?<!\w)(?:{phrases})(?!\w)|{signs}", re.IGNORECASE)
 
 
-_LISTS = ("phrase", "sign")
+_SIGNS_OF = {"amount": "amount_sign", "phrase": "sign"}
 
 
 def _weight(word: str, spelt: str) -> float:

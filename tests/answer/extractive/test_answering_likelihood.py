@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from ragstone.answer.extractive.answering_likelihood import lacks_code, likelihood
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading
-from ragstone.answer.extractive.units import AnswerUnit
+from ragstone.answer.extractive.units import AnswerUnit, units
 from ragstone.core.answer import Instructions, confidence_level
+from ragstone.core.document import BlockKind, BlockSpan
 from ragstone.core.turn import Ask, Passage
 from ragstone.ports import Said
 from ragstone.reader.local import LocalReader
@@ -148,6 +149,98 @@ async def test_given_a_document_of_another_number_then_it_is_no_answer() -> None
     nine = replace(nine, hit=replace(nine.hit, chunk=chunk))
     asked = "Which Node.js versions does Pino {} support?"
     assert await sure(asked.format(10), nine) < 0.25 < await sure(asked.format(9), nine)
+
+
+SURE_ENOUGH = 0.75
+
+
+def told(question: str, text: str) -> float:
+    """Tell how likely a text of one unit answers, if ranking and reader find it fairly likely."""
+    passage = a_passage(1, text)
+    kind: BlockKind = "table" if " | " in text else "paragraph"
+    [unit] = units(text, [BlockSpan(kind, 0, len(text))])
+    best = [RankedUnit(unit, passage, 0, 1.0, reading=UnitReading(0.5, placed=True))]
+    return likelihood(question, text, best, [*best, *best], [passage], 0.6, True)
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "amount"),
+    [
+        (
+            "How heavy is the lantern of Ost?",
+            "The lantern of Ost is heavy, as it is made of brass and glass.",
+            "The lantern of Ost is heavy, as it weighs twelve kilos.",
+        ),
+        (
+            "Hoe zwaar is de lantaarn van Oost?",
+            "De lantaarn van Oost is zwaar, want hij is van messing.",
+            "De lantaarn van Oost is zwaar, want hij weegt 12 kilo.",
+        ),
+        (
+            "Сколько весит фонарь маяка?",
+            "Фонарь маяка весит немало, так как сделан из латуни.",
+            "Фонарь маяка весит немало: 12 килограммов.",
+        ),
+        ("灯塔的灯有多重？", "灯塔的灯很重，因为是黄铜做的。", "灯塔的灯很重，有12公斤。"),
+    ],
+)
+def test_given_an_amount_that_is_asked_for_then_a_sentence_without_one_is_less_likely(
+    question: str, said: str, amount: str
+) -> None:
+    assert told(question, said) < SURE_ENOUGH < told(question, amount)
+
+
+@pytest.mark.parametrize(
+    ("row", "question"),
+    [
+        (
+            "Leave | Whoever is absent for longer than a week hands in a note",
+            "What happens after a longer absence than one of a week?",
+        ),
+        (
+            "Urlaub | Wer länger als eine Woche fehlt, reicht ein Zeugnis beim Büro ein",
+            "Was geschieht, wenn jemand länger als eine Woche abwesend bleibt?",
+        ),
+    ],
+)
+def test_given_a_row_that_says_a_sentence_then_its_words_may_be_its_own(
+    row: str, question: str
+) -> None:
+    short = f"{row.partition(' | ')[0]} | Box 4"
+    assert told(question, short) < SURE_ENOUGH < told(question, row)
+
+
+@pytest.mark.parametrize(
+    ("row", "question"),
+    [
+        (
+            "Ada | green | Ost | moored at the old quay by Ost | two masts | four berths, a stove",
+            "Which tram stops near the theatre?",
+        ),
+        (
+            "Ada | grün | Ost | liegt am alten Kai der Stadt | zwei Masten | vier Kojen, ein Ofen",
+            "Welche Straßenbahn hält beim Theater?",
+        ),
+    ],
+)
+def test_given_a_record_of_many_fields_then_a_long_one_makes_it_no_sentence(
+    row: str, question: str
+) -> None:
+    assert told(question, row) < SURE_ENOUGH / 3
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Who wrote Tern {}?", "Ada wrote Tern 2, and Bo helped her."),
+        ("¿Quién escribió Tern {}?", "Ada escribió Tern 2, y Bo la ayudó."),
+        ("誰がTern {}を書きましたか？", "AdaがTern 2を書きました。"),
+    ],
+)
+def test_given_a_thing_that_is_numbered_otherwise_then_it_is_another(
+    question: str, text: str
+) -> None:
+    assert told(question.format(7), text) < SURE_ENOUGH < told(question.format(2), text)
 
 
 async def test_given_what_the_reader_cannot_read_then_the_ranking_alone_tells() -> None:

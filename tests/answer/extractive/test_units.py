@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.answer.extractive.units import LIST_CHARS, MAX_SENTENCE_CHARS, units
-from ragstone.core.document import BlockKind, BlockSpan
+from ragstone.core.document import BlockKind, BlockSpan, announces
 
 
 def shown(text: str) -> list[tuple[str, str, list[str]]]:
@@ -128,6 +128,17 @@ def test_code_is_said_with_the_name_of_its_tab() -> None:
         ["On Linux", "run x"],
         ["On Windows", "run y"],
     ]
+
+
+@pytest.mark.parametrize("mark", ["[3]", " 「111」", "²", " (12) [4]"])
+def test_the_mark_of_a_note_behind_the_colon_hides_no_list(mark: str) -> None:
+    lead, *_ = shown(f"Vous avez besoin de :{mark}\n\n- un passeport\n- une photo\n")
+    assert lead[0] == "list"
+    assert len(lead[2]) == 3
+
+
+def test_a_time_at_the_end_of_a_line_announces_nothing() -> None:
+    assert not announces("The ferry leaves at 10:30")
 
 
 def test_a_line_with_a_colon_brings_the_paragraph_it_leads_to() -> None:

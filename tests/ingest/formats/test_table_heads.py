@@ -177,3 +177,24 @@ def test_a_form_whose_labels_have_colons_has_no_names_of_columns(
     lines = read(tmp_path, ending, [["Owner:", "Ann Lee"], ["City:", "Bonn"], ["Floor:", "third"]])
 
     assert lines == ["Owner: Ann Lee", "City: Bonn", "Floor: third"]
+
+
+@pytest.mark.parametrize("form", ["docx", "xlsx", "html"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["mount -a", "Mounts every drive."], ["sync", "Writes what waits."]],
+        [["Chef", "Unterschreibt den Antrag."], ["Büro", "Legt die Akte ab."]],
+        [["部长", "批准申请。"], ["秘书", "保存文件。"]],
+    ],
+)
+def test_given_a_first_row_that_ends_a_sentence_as_the_next_does_then_it_is_data(
+    tmp_path: Path, form: str, rows: Rows
+) -> None:
+    assert read(tmp_path, form, rows) == [" | ".join(row) for row in rows]
+
+
+@pytest.mark.parametrize("form", ["docx", "xlsx"])
+def test_given_names_that_are_abbreviated_then_they_are_a_head(tmp_path: Path, form: str) -> None:
+    rows = [["Part", "Avg. qty."], ["Screws", "Two per box."], ["Nails", "Packed loose."]]
+    assert read(tmp_path, form, rows)[0] == "Part: Screws; Avg. qty.: Two per box."

@@ -42,7 +42,7 @@ from ragstone.answer.extractive.wanted_form import read_form
 from ragstone.answer.extractive.which_document import which_document
 from ragstone.core.answer import Instructions, probability
 from ragstone.core.code_spans import by_code, without_spans
-from ragstone.core.document import HIDDEN, LEAD_ENDS, find_page
+from ragstone.core.document import HIDDEN, announces, find_page
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import neutralize_markers
@@ -297,7 +297,8 @@ class Extractive:
         if ranking.sure >= SURE or not 0 < len(foreign) < len(read):
             return ranking
         # What the passages in the question's language do not say, others may.
-        return max(ranking, await self._rank_together(ask, foreign), key=lambda item: item.sure)
+        other = await self._rank_together(ask, foreign)
+        return other if other.sure >= SURE else ranking
 
     async def _rank_together(self, ask: Ask, read: list[Passage]) -> Ranking:
         found = await asyncio.to_thread(_units, read)
@@ -473,7 +474,7 @@ def _lead_lines(candidate: RankedUnit) -> list[AnswerLine]:
     they may say something of their own, which this source need not support."""
     lines = candidate.unit.context.split("\n") if candidate.unit.form in LED else []
     number = candidate.passage.number
-    texts = [_clean_line(line) for line in lines if line.endswith(LEAD_ENDS)]
+    texts = [_clean_line(line) for line in lines if announces(line)]
     return [AnswerLine(text, number, apart=True, cites=False) for text in texts if text]
 
 

@@ -10,7 +10,7 @@ from ragstone.answer.extractive.unit_ranking import (
     units_following,
 )
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
-from ragstone.core.document import LEAD_ENDS
+from ragstone.core.document import announces
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
 
@@ -62,7 +62,7 @@ def _find_list(sentence: RankedUnit, own: Sequence[RankedUnit], several: bool) -
             return own[later].unit
         later += 1
     items = _items(own[later:], several)
-    if not items or not (several or candidate_text(sentence).endswith(LEAD_ENDS)):
+    if not items or not (several or announces(candidate_text(sentence))):
         return None
     torn = not sentence.passage.text[items[-1].end :].strip()
     if len(items) < MIN_ITEMS and not torn:
@@ -103,7 +103,7 @@ def continue_list(
 ) -> list[RankedUnit]:
     """Return the rest of a list in the passage that follows in its document."""
     last = first.unit.said[-1]
-    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEAD_ENDS)
+    leads = first.unit.form == "sentence" and announces(first.passage.text[: last.end])
     if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
         return []
     following = units_following(first, passages, found)

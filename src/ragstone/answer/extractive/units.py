@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragstone.core.document import BlockKind, BlockSpan
+from ragstone.core.document import BlockKind, BlockSpan, announces
 from ragstone.language.outline import outline
-from ragstone.language.sentences import Span, sentences
+from ragstone.language.sentences import Span, ends_sentence, sentences
 
 Form = Literal["sentence", "list", "row", "code", "answer", "heading", "fragment"]
 
@@ -38,7 +38,6 @@ ANSWER_SENTENCES = 3
 SECTION_SENTENCES = 3
 """Sentences of a section that are said where its heading is what was asked."""
 
-_LEADS = re.compile(r"[:：]\s*$")
 _QUESTION = re.compile(r"[?？؟]['\"”’»」』)\]*_]*$")
 _ANSWERS = re.compile(
     r"(?:[*_]{0,2}(?:a|answer|antwort|réponse|respuesta|答案?|回答|답변?)[*_]{0,2} ?[:：.)]|答|답)"
@@ -183,7 +182,7 @@ def _lead_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt
     before = pieces[place - 1] if place else None
     if before is None:
         return []
-    leads = before.kind in _PROSE and _LEADS.search(text[before.start : before.end])
+    leads = before.kind in _PROSE and announces(text[before.start : before.end])
     return [before] if leads or before.kind == "caption" else []
 
 
@@ -191,7 +190,7 @@ def _find_introduced(text: str, pieces: Sequence[Excerpt], place: int) -> list[E
     """Return what a sentence leads to: the code right after it; where it ends with a colon, also
     the rest of its paragraph, the next one, or the table."""
     piece, found = pieces[place], list[Excerpt]()
-    leads = bool(_LEADS.search(text[piece.start : piece.end]))
+    leads = announces(text[piece.start : piece.end])
     for following in pieces[place + 1 :]:
         if following.kind == "code":
             return [*found, _code(text, following)] if leads or not found else found
@@ -231,7 +230,7 @@ def _find_introduced_list(text: str, pieces: Sequence[Excerpt], place: int) -> l
     """Return the items, with their code, of the list that this line leads in: a sentence with a
     colon, or a heading."""
     piece = pieces[place]
-    leads = piece.kind == "heading" or _LEADS.search(text[piece.start : piece.end])
+    leads = piece.kind == "heading" or announces(text[piece.start : piece.end])
     found: list[Excerpt] = []
     items = 0
     for following in pieces[place + 1 :] if leads else ():
@@ -299,4 +298,8 @@ def _heads(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
     if following is None or following.block is not pieces[place].block:
         return False
     line, after = (text[item.start : item.end] for item in (pieces[place], following))
-    return bool(_RULE.fullmatch(after)) or ("|" in after and not _FIGURE.search(line))
+    if _RULE.fullmatch(after):
+        return True
+    # Two rows that end a sentence are both data.
+    data = _FIGURE.search(line) or all(ends_sentence(row.rstrip(" |")) for row in (line, after))
+    return "|" in after and not data

@@ -21,8 +21,8 @@ from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
 from ragstone.ingest.formats.tables import (
     are_names,
     find_sideways,
-    has_label_colons,
     is_banner,
+    is_first_data,
     name_columns,
     row_line,
 )
@@ -398,7 +398,7 @@ def _head(
         count = bold.index(False)
     elif (
         not are_names(table[0])
-        or has_label_colons(table)
+        or is_first_data(table)
         or _has_bold_label(table, spans[numbers[0]], texts)
     ):
         return 0

@@ -7,6 +7,7 @@ from itertools import chain, islice, pairwise
 from ragstone.core.code_spans import without_spans
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.struck import without_struck
+from ragstone.language.sentences import ends_sentence
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
 _BLOCK_CHARS = 4000
@@ -375,7 +376,7 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
         return 0
     if _is_group(rows[0]) and len(rows) > 2 and are_names(rows[1]):
         return 2
-    if not are_names(rows[0]) or has_label_colons(rows):
+    if not are_names(rows[0]) or is_first_data(rows):
         return 0
     named = [cell for cell in rows[0] if cell]
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
@@ -392,9 +393,15 @@ def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
     return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
 
 
-def has_label_colons(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether each row is a label with a colon and its value, the first one too."""
-    return all(row[0].endswith((":", "：")) for row in rows[:_MIN_LABELS])
+def is_first_data(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first row is data, as those below it are: each is a label with a colon and
+    its value, or ends a sentence in the same column."""
+    looked = rows[:_MIN_LABELS]
+    if all(row[0].endswith((":", "：")) for row in looked):
+        return True
+    return len(looked) == _MIN_LABELS and any(
+        all(map(ends_sentence, cells)) for cells in zip(*looked, strict=False)
+    )
 
 
 def _is_group(row: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ragstone.core.document import LEAD_ENDS
+from ragstone.core.document import announces
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.numbering import format_number
 
@@ -110,7 +110,7 @@ def _leads(above: Block, block: Block, mark: re.Match[str]) -> bool:
         return False
     text = above.text.rstrip()
     goes_on = block.text[mark.end() :].lstrip()[:1].islower() and not _ENDED.search(text)
-    return text.endswith(LEAD_ENDS) or goes_on
+    return announces(text) or goes_on
 
 
 def _make_item(block: Block, level: int) -> Block:
