@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ from ragstone.local.people import LocalPeople
 from ragstone.local.readers import LocalReaders
 from ragstone.local.reading import LocalReading
 from ragstone.local.removal import Removal
-from ragstone.local.resuming import KeptAnswers
+from ragstone.local.resuming import KeptAnswers, may_read_again
 from ragstone.local.settings import LocalSettings
 from ragstone.local.statistics import LocalStatistics
 from ragstone.local.suggesting import Suggestions
@@ -133,7 +134,9 @@ class Ragstone:
     ) -> None:
         self._adapters = adapters
         self._answers = answers
-        self._kept = KeptAnswers(answers.events, adapters.running)
+        self._kept = KeptAnswers(
+            answers.events, partial(may_read_again, adapters.catalog), adapters.running
+        )
         self._searches = searches
         self._functions = functions
         self._suggestions = suggestions

@@ -1,11 +1,15 @@
-"""Completes a question: the id of its collection, and the values that its ranges mean."""
+"""Completes a question: the id of its collection, and the values that its ranges mean. Tells
+whether who asked may still read the answer."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from ragstone.conversation.reach import select_readable
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.filters import expand_ranges, range_keys, simplify
-from ragstone.core.turn import Ask
+from ragstone.core.provenance import Reader
+from ragstone.core.turn import Ask, Principal
 from ragstone.ports import Catalog, CollectionNames, find_collection
 
 
@@ -19,6 +23,21 @@ async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
         where = ask.where and simplify(ask.where, "collection", ask.collection)
         return replace(ask, collection_id=id, where=where)
     return ask
+
+
+async def may_still_read(
+    names: CollectionNames, asker: Principal, documents: Sequence[str], origin: str | None
+) -> bool:
+    """Tell whether these documents, by their ids, are there and for who asked, and whether what the
+    answer was made from beside them (`Provenance.text`) is, as far as that is known."""
+    known = await names.find_documents(documents) if documents else {}
+    theirs = set(asker.names)
+    for id in documents:
+        document = known.get(id)
+        if document is None or not document.version or theirs.isdisjoint(document.allowed):
+            return False
+    reader = Reader(None, asker.names)
+    return origin is None or bool(await select_readable([origin], reader, names, asker.tenant))
 
 
 async def with_known_values(catalog: Catalog, ask: Ask) -> Ask:
