@@ -240,8 +240,10 @@ class Ragstone:
             async for view in watched:
                 yield read_progress(view)
 
-    async def collections(self, principal: Principal) -> list[CollectionSummary]:
-        catalog, names = self._adapters.catalog, principal.names
+    async def collections(
+        self, principal: Principal, *, operator: bool = False
+    ) -> list[CollectionSummary]:
+        catalog, names = self._adapters.catalog, None if operator else principal.names
         known = await catalog.collections(principal.tenant)
         counts = await catalog.counts(principal.tenant)
         made = await asyncio.to_thread(lambda: [_summary(c, counts, names) for c in known])
@@ -287,12 +289,13 @@ class Ragstone:
         named: Sequence[str] | None = None,
         below: str = "",
         having: Mapping[str, Scalar] | None = None,
+        operator: bool = False,
     ) -> list[Document]:
         known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         found = await self._adapters.catalog.documents(
             known.tenant,
             known.id,
-            readers=principal.names,
+            readers=None if operator else principal.names,
             named=named,
             below=below,
             having=having,
@@ -314,14 +317,21 @@ class Ragstone:
         return await self._adapters.catalog.rename_collection(known, new)
 
     async def delete(
-        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+        self,
+        principal: Principal,
+        collection: str,
+        paths: Sequence[str] | None = None,
+        *,
+        operator: bool = False,
     ) -> int:
         known = await need_collection(self._adapters.catalog, principal.tenant, collection)
-        documents = await self._removal.number(principal, known, paths)
+        readers = None if operator else principal.names
+        documents = await self._removal.number(readers, known, paths)
         if documents <= DELETE_AT_ONCE:
-            return await self._removal.remove(principal, known, paths)
+            return await self._removal.remove(readers, known, paths)
         given = None if paths is None else sorted(paths)
         request = {"collection": collection, "paths": given, "documents": documents}
+        request |= {"operator": True} if operator else {}
         job = await self.jobs.submit(DELETE, request, principal=principal)
         async with aclosing(self.jobs.watch(principal, job.id)) as watched:
             async for view in watched:

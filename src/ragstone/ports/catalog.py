@@ -92,6 +92,10 @@ class CollectionNames(Protocol):
         """Return those of these documents that exist, by id."""
         ...
 
+    async def collections(self, tenant: str | None = None) -> list[Collection]:
+        """List the collections by tenant and name."""
+        ...
+
 
 MAX_COPIES = 20
 """Documents with the same content of which `Catalog.find_copies` tells."""
@@ -110,10 +114,6 @@ class Catalog(CollectionNames, Protocol):
 
     async def find_by_id(self, tenant: str, id: str) -> Collection | None:
         """Return the collection of this id."""
-        ...
-
-    async def collections(self, tenant: str | None = None) -> list[Collection]:
-        """List the collections by tenant and name."""
         ...
 
     async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
