@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from ragstone.core.chunk import MADE, Chunk, join_chunks, revision
+from ragstone.core.clock import calendar_time
 from ragstone.core.document import cut_blocks
 from ragstone.core.errors import (
     DocumentError,
@@ -145,7 +146,10 @@ class LocalReading:
             with open(kept or document.source, "rb", opener=open_regular) as file:
                 about = os.fstat(file.fileno())
                 # A copy of ours is replaced with its document; a file of the user's may be changed.
-                same = (about.st_size, about.st_mtime) == (document.size, document.modified)
+                same = (about.st_size, calendar_time(about.st_mtime)) == (
+                    document.size,
+                    document.modified,
+                )
                 if not (kept or same):
                     raise UnknownOriginal(document.path)
                 file.seek(offset)
