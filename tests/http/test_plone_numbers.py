@@ -319,9 +319,7 @@ RECORDS: dict[str, tuple[Any, Any, Callable[[Any, ModelServer], Any]]] = {
 }
 
 
-@pytest.mark.conforms(
-    "Plone", "Plone registry", "rag_score_*_threshold compare the score"
-)
+@pytest.mark.conforms("Plone", "Plone registry", "rag_score_*_threshold compare the score")
 async def test_given_a_source_then_its_confidence_is_that_of_the_score_it_shows(
     served: Served,
 ) -> None:
