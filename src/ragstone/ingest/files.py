@@ -33,11 +33,10 @@ class FoundFile:
 
     `place` is where it is (absolute, links resolved), `path` its name in the collection, such
     as "/folder/sub/file.pdf", `root` the given file or folder it belongs to (absolute, links
-    resolved). `size` is in bytes, `modified` in seconds since 1970, 0 where that is no time of a
-    calendar. `handed` describes it if it was
-    handed over. The place of a member of an archive is below that of the archive, and `digest`
-    tells its content from another. With a `refusal` it is known already that it cannot be read; one
-    of a type that is passed over in folders is `skipped`.
+    resolved). `size` is in bytes, `modified` in seconds since 1970, 0 where no calendar has that
+    time. `handed` describes it if it was handed over. The place of a member of an archive is below
+    that of the archive, and `digest` tells its content from another. With a `refusal` it is known
+    already that it cannot be read; one of a type that is passed over in folders is `skipped`.
     """
 
     # A text: an ingest keeps a million of these, and a Path takes twice as much memory.
