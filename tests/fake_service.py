@@ -173,7 +173,14 @@ class FakeReading:
             raise UnknownFolder(path, ["/docs"])
 
     async def read(
-        self, principal: Principal, collection: str, path: str, offset: int, limit: int
+        self,
+        principal: Principal,
+        collection: str,
+        path: str,
+        offset: int,
+        limit: int,
+        *,
+        operator: bool = False,
     ) -> DocumentText:
         if path != "/docs/1.md":
             raise UnknownDocument(path)
@@ -415,7 +422,9 @@ class FakeService:
         yield Progress("j2", "embedding", chunks=10)
         yield Progress("j2", "done", chunks=10, embedded=10, finished=True)
 
-    async def collections(self, principal: Principal) -> list[CollectionSummary]:
+    async def collections(
+        self, principal: Principal, *, operator: bool = False
+    ) -> list[CollectionSummary]:
         collection = Collection(principal.tenant, "default", MODEL, "f1", 4, "en", id="c1")
         plone = Collection(principal.tenant, "plone", MODEL, "f1", 1024, "en", id="c2")
         known = [CollectionSummary(collection, 2, 20, 0, 0)]
@@ -438,6 +447,7 @@ class FakeService:
         named: Sequence[str] | None = None,
         below: str = "",
         having: Mapping[str, Scalar] | None = None,
+        operator: bool = False,
     ) -> list[Document]:
         if collection not in COLLECTIONS:
             raise UnknownCollection(collection)
@@ -459,7 +469,12 @@ class FakeService:
         return Collection(principal.tenant, new, MODEL, "f1", 4, "en", id="c1")
 
     async def delete(
-        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+        self,
+        principal: Principal,
+        collection: str,
+        paths: Sequence[str] | None = None,
+        *,
+        operator: bool = False,
     ) -> int:
         if paths and "/nowhere" in paths:
             raise UnknownDocument("/nowhere")

@@ -5,6 +5,8 @@ from collections.abc import Collection as Several
 from collections.abc import Mapping, Sequence
 
 from ragstone.core.records import (
+    Collection,
+    Document,
     SettingChange,
     SettingEdit,
     StoredSetting,
@@ -26,6 +28,12 @@ class MemoryNames:
 
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
         return {id: name for (of, name), id in self.ids.items() if of == tenant and id in ids}
+
+    async def collections(self, tenant: str | None = None) -> list[Collection]:
+        return []
+
+    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        return {}
 
     async def find_readers(self, document_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         return {}

@@ -12,7 +12,7 @@ import pytest
 from ragstone import __version__
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
-from tests.attack.house import LOCAL, House, a_house
+from tests.attack.house import LOCAL, OPERATOR, House, a_house
 from tests.credentials import bearer
 
 PAY = "What is the pay of Bob Zebra?"
@@ -203,3 +203,34 @@ async def test_a_guest_learns_nothing_of_readers(tmp_path: Path) -> None:
         assert not told(await house.ask({}, PAY, "", "hr"))
         said = (await house.send(mine, "GET", f"{READERS}?path=/hr/pay.md")).json()
         assert json.dumps(said["reasons"]).count("group:board") == 1
+
+
+async def test_the_operator_alone_lists_shows_and_deletes_what_is_closed_to_others(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path) as house:
+        admin = await house.key("admin", "root")
+        body = {"readers": BOARD, "below": "/hr"}
+        assert (await house.send(admin, "PUT", READERS, body)).json() == {"documents": 2}
+        given = {"principal": {}, "collection": "hr", "operator": True}
+        shown = {**given, "path": "/hr/pay.md", "offset": 0, "limit": 1000}
+
+        for headers in (await house.key(), await house.key("editor", "ed"), admin):
+            assert (await call(house, headers, "documents", **given)).json() == []
+            found = await call(house, headers, "reading.read", **shown)
+            assert found.status_code == 404
+            gone = await call(house, headers, "delete", **given, paths=["/hr/pay.md"])
+            assert gone.status_code in (403, 404)
+
+        operator = bearer(OPERATOR)
+        listed = await call(house, operator, "documents", **given)
+        assert [item["path"] for item in listed.json()] == ["/hr/board.md", "/hr/pay.md"]
+        summaries = await call(house, operator, "collections", principal={}, operator=True)
+        assert {item["collection"]["name"]: item["documents"] for item in summaries.json()} == {
+            "hr": 2,
+            "manuals": 1,
+        }
+        assert told(await call(house, operator, "reading.read", **shown))
+        gone = await call(house, operator, "delete", **given, paths=["/hr/pay.md"])
+        assert gone.json() == 1
+        assert (await call(house, operator, "delete", **given)).json() == 1

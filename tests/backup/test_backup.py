@@ -7,8 +7,11 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +22,16 @@ from ragstone.backup.archive import ArchiveReader
 from ragstone.backup.back_up import write_backup
 from ragstone.core.errors import ConfigError, InputError, StorageFull, Unauthorized
 from ragstone.core.filters import eq
+from ragstone.core.records import Person
 from ragstone.core.turn import Principal
 from ragstone.ingest.uploads import LINKED, RESTORED, Spool
 from ragstone.local.keys import LocalKeys
 from ragstone.local.repair import find_damage
+from ragstone.plugins.sharing.records import Share
+from ragstone.plugins.sharing.store import SqlSharing
+from ragstone.plugins.webhooks.records import Webhook
+from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook
+from ragstone.ports import StoredPerson
 from ragstone.ports.jobs import NewJob
 from ragstone.service import Handed, IngestRequest
 from ragstone.service.keys import KeyGrant
@@ -31,7 +40,14 @@ from ragstone.store.sql import migrations
 from ragstone.store.sql.dump import SqlDump
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
-from ragstone.store.sql.tables import documents, jobs, statistics
+from ragstone.store.sql.people import SqlPeople
+from ragstone.store.sql.tables import (
+    documents,
+    jobs,
+    shared_conversations,
+    statistics,
+    webhooks,
+)
 from tests.backup.house import House, opened
 from tests.databases import DatabaseOpener
 from tests.in_turn import in_turn
@@ -333,6 +349,88 @@ async def test_given_secrets_that_were_withdrawn_since_then_a_restore_revives_no
         with pytest.raises(Unauthorized):
             await restarted.whose(secret)
     assert await restarted.has_ended("a session")
+
+
+def make_account(name: str, **rights: Any) -> StoredPerson:
+    person = Person("default", name, name, ("staff",), None, "admin", 5.0)
+    return StoredPerson(replace(person, **rights), password="a hash")
+
+
+async def test_given_rights_that_were_taken_since_then_a_restore_gives_none_back(
+    house: House, tmp_path: Path
+) -> None:
+    people = SqlPeople(house.database)
+    for name in ("leaver", "mover", "switched-off"):
+        await people.add(make_account(name))
+    shares, hooks = SqlSharing(house.database), SqlWebhooks(house.database)
+    whose = Principal("default", "mover")
+    for id in ("ended", "shown"):
+        await shares.put_share("default", Share(id, "mover", "room", "", 2e10))
+    for id in ("dropped", "kept"):
+        await hooks.add(
+            StoredWebhook(
+                Webhook(id, "https://example.org", (), "mover", 5.0), whose, "", "", False
+            )
+        )
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    await people.remove("default", "leaver")
+    for changed in (
+        make_account("mover", groups=(), collections=(), role="reader"),
+        make_account("switched-off", active=False),
+    ):
+        edit = partial(replace, person=changed.person, password="another hash")
+        await people.edit("default", changed.person.name, edit)
+    await people.add(joined := make_account("joined"))
+    await shares.remove_share(whose, "ended")
+    await hooks.remove("dropped")
+    now = await people.list_all("default")
+
+    done = await house.restore(file)
+
+    assert await people.list_all("default") == now
+    assert joined in now
+    assert "removed since the backup are not back: leaver" in done.notes[1]
+    assert [share.id for share in await shares.list_shares(whose)] == ["shown"]
+    assert [row["id"] for row in await house.rows(webhooks)] == ["kept"]
+
+
+async def test_given_an_empty_or_another_state_then_a_restore_brings_every_account_back(
+    house: House, tmp_path: Path
+) -> None:
+    accounts = [make_account("ada"), make_account("ben", role="reader")]
+    for account in accounts:
+        await SqlPeople(house.database).add(account)
+    await SqlSharing(house.database).put_share("default", Share("a", "ada", "room", "", 2e10))
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    for number, started in enumerate((False, True)):
+        folder = tmp_path / f"other {number}"
+        folder.mkdir()
+        async with opened(folder) as other:
+            store = SqlPeople(other.database)
+            if started:
+                await store.add(make_account("operator"))
+                await other.ingest()
+
+            done = await other.restore(file)
+
+            assert await store.list_all("default") == accounts
+            assert await other.rows(shared_conversations) != []
+            assert len(done.notes) == 1
+
+
+async def test_given_a_backup_of_before_the_first_account_then_accounts_stay(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    people = SqlPeople(house.database)
+    await people.add(make_account("ada"))
+
+    await house.restore(file)
+
+    assert await people.any()
 
 
 async def test_given_a_backup_of_before_the_first_key_then_nobody_is_let_in_without(

@@ -605,14 +605,16 @@ async def test_given_a_cache_that_is_gone_then_it_is_searched(
 
 @pytest.mark.conforms("chat-core", "11.1", "MongoDB error: 500")
 @pytest.mark.conforms("chat-core", "11.2", "Error before streaming: type, content, detail")
+@pytest.mark.parametrize("asked", [True, False], ids=["meanwhile", "before the first question"])
 async def test_given_mongodb_is_gone_then_500_before_the_stream(
-    with_model: Server, tmp_path: Path
+    with_model: Server, tmp_path: Path, asked: bool
 ) -> None:
     with mongo_server(tmp_path) as mongo:
         http = await with_model.start(
             name=NAME, conversation=ConversationSettings(url=SecretStr(mongo.url))
         )
-        assert (await heard(http, QUESTION))[-1]["type"] == "done"
+        if asked:
+            assert (await heard(http, QUESTION))[-1]["type"] == "done"
         mongo.kill()
         body = {"query": QUESTION, "room_id": "r", "user_id": "u"}
         response = await http.post("/v2/rag/query", json=body)

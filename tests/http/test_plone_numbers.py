@@ -319,6 +319,17 @@ RECORDS: dict[str, tuple[Any, Any, Callable[[Any, ModelServer], Any]]] = {
 }
 
 
+@pytest.mark.conforms("Plone", "Plone registry", "rag_score_*_threshold compare the score")
+async def test_given_a_source_then_its_confidence_is_that_of_the_score_it_shows(
+    served: Served,
+) -> None:
+    for question in (HOURS, "Where is the contact?", "What is the capital of Mongolia?"):
+        for source in await served.ask(question):
+            score = source["score"]
+            expected = "high" if score >= 0.7 else "medium" if score >= 0.45 else "low"
+            assert source["confidence"] == expected
+
+
 @pytest.mark.slow
 @pytest.mark.conforms("Plone", "Plone registry", "Two values of any record are told apart")
 @pytest.mark.parametrize("record", RECORDS)

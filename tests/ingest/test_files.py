@@ -239,3 +239,20 @@ def test_given_a_file_then_only_its_own_place_counts(tmp_path: Path) -> None:
     file = write(tmp_path / "a.txt")
     assert [item.path for item in discover([file], only=[file])] == ["/a.txt"]
     assert list(discover([file], only=[tmp_path / "b.txt"])) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        (1e308, 0.0),
+        (-1e308, 0.0),
+        (float("inf"), 0.0),
+        (float("nan"), 0.0),
+        (32_000_000_000_000.0, 0.0),
+        (-86_400.5, -86_400.5),
+        (253_402_300_799.0, 253_402_300_799.0),
+    ],
+    ids=["huge", "long ago", "inf", "nan", "year 1,000,000", "1969", "9999"],
+)
+def test_a_time_that_no_calendar_has_is_none(told: float, kept: float) -> None:
+    assert FoundFile("/a.txt", "/a.txt", Path("/"), 1, told).modified == kept

@@ -89,7 +89,7 @@ async def read_thoughts(row: Row) -> Any:
 
 async def read_complexity(row: Row) -> Any:
     turn, kit = Turn(Ask(row["question"]), row["question"]), a_kit(completer=Replies(row["reply"]))
-    found, _ = await analyse_question(turn, kit, asks_model=True)
+    found, _ = await analyse_question(turn, kit, True, turn.question)
     return [found.complexity, found.by]
 
 

@@ -235,6 +235,21 @@ async def test_given_nothing_like_the_question_then_the_reader_decides_unless_th
     assert not (await searched(adapters, question, strategy="dense", wanted=wanted)).hits
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "Below .40 only what words find stays")
+async def test_given_the_least_similarity_is_strict_then_only_what_words_find_stays_below_it(
+    adapters: Adapters,
+) -> None:
+    question = "What do whales eat?"
+    settings = Settings(
+        rag=RagSettings(similarity_threshold=0.99), stages={"deduplicate": {"strict": True}}
+    )
+    engine = Engine(adapters, Recipes(settings).search_recipe)
+    assert not (await engine.answer(Ask(question, strategy="dense"))).hits
+    found = (await engine.answer(Ask(question, strategy="hybrid"))).hits
+    assert found
+    assert all(hit.bm25 for hit in found)
+
+
 async def test_given_a_caller_who_may_not_read_it_then_no_strategy_brings_it(
     adapters: Adapters,
 ) -> None:

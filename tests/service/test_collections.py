@@ -2,7 +2,7 @@
 it to another collection of the old name."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +43,28 @@ async def ragstone(settings: Settings, tmp_path: Path) -> AsyncIterator[Ragstone
     async with build.open(settings) as ragstone:
         await ingested(ragstone, tmp_path / "ost.txt")
         yield ragstone
+
+
+async def test_a_slip_of_the_pen_in_a_name_is_granted_and_set_to_nobody(
+    ragstone: Ragstone,
+) -> None:
+    await ragstone.people.invite(ME, "ada", collections=["notes"])
+    calls: list[Callable[[str], Awaitable[object]]] = [
+        lambda name: ragstone.people.invite(ME, "bob", collections=["notes", name]),
+        lambda name: ragstone.people.change(ME, "ada", collections=[name]),
+        lambda name: ragstone.keys.create(KeyGrant("a program", collections=(name,))),
+        lambda name: ragstone.settings.put(f"collection:default/{name}", {"RAG__TOP_K": 7}, "root"),
+        lambda name: ragstone.readers.set_folder(ME, name, "/", ("group:hr",)),
+    ]
+    for call in calls:
+        for slip in ("note", "Notes", "nots"):
+            with pytest.raises(UnknownCollection, match="The nearest: notes"):
+                await call(slip)
+    assert (await ragstone.people.show(ME, "ada", admin=True)).collections == ("notes",)
+
+    for call in calls:
+        await call("notes-2")
+    assert (await ragstone.people.show(ME, "ada", admin=True)).collections == ("notes-2",)
 
 
 async def ingested(ragstone: Ragstone, file: Path, collection: str = "notes") -> Progress:

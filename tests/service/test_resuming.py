@@ -2,7 +2,7 @@
 the same server or at another one of the same state."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -53,6 +53,10 @@ def ask(whose: Principal = EVA, question: str = "How?") -> Ask:
     return Ask(question, principal=whose)
 
 
+async def allow(ask: Ask, events: Sequence[Event]) -> bool:
+    return True
+
+
 def let(model: Model, words: int) -> None:
     for _ in range(words):
         model.may.release()
@@ -71,7 +75,7 @@ async def some(kept: KeptAnswers, count: int, after: int = 0, whose: Principal =
 
 async def test_what_follows_a_broken_connection_is_neither_lost_nor_repeated() -> None:
     model = Model()
-    kept = KeptAnswers(model)
+    kept = KeptAnswers(model, allow)
     let(model, 2)
     assert await some(kept, 2) == ["0 ", "1 "]
     let(model, 3)
@@ -85,7 +89,7 @@ async def test_what_follows_a_broken_connection_is_neither_lost_nor_repeated() -
 
 async def test_an_answer_that_nobody_comes_back_to_is_cancelled_and_forgotten() -> None:
     model = Model()
-    kept = KeptAnswers(model, away=0.05)
+    kept = KeptAnswers(model, allow, away=0.05)
     let(model, 1)
     await some(kept, 1)
     await asyncio.sleep(0.3)
@@ -96,7 +100,7 @@ async def test_an_answer_that_nobody_comes_back_to_is_cancelled_and_forgotten() 
 
 async def test_one_that_is_read_is_not_cancelled_because_an_earlier_reader_left() -> None:
     model = Model()
-    kept = KeptAnswers(model, away=0.05)
+    kept = KeptAnswers(model, allow, away=0.05)
     let(model, 1)
     await some(kept, 1)
     second = asyncio.create_task(some(kept, 9, after=1))
@@ -108,7 +112,7 @@ async def test_one_that_is_read_is_not_cancelled_because_an_earlier_reader_left(
 
 async def test_a_key_is_its_principals_and_of_one_question() -> None:
     model = Model()
-    kept = KeptAnswers(model)
+    kept = KeptAnswers(model, allow)
     let(model, 1)
     await some(kept, 1)
     with pytest.raises(UnknownAnswer):
@@ -125,7 +129,7 @@ async def test_a_key_is_its_principals_and_of_one_question() -> None:
 
 async def test_what_it_fails_with_comes_after_what_was_said() -> None:
     model = Model(words=1, fails=True)
-    kept = KeptAnswers(model)
+    kept = KeptAnswers(model, allow)
     let(model, 1)
     assert await some(kept, 1) == ["0 "]
     with pytest.raises(ModelUnavailable, match="away"):
@@ -135,7 +139,7 @@ async def test_what_it_fails_with_comes_after_what_was_said() -> None:
 
 async def test_nobody_has_too_many() -> None:
     model = Model(words=1)
-    kept = KeptAnswers(model)
+    kept = KeptAnswers(model, allow)
     let(model, MOST_OF_ONE + 1)
     for number in range(MOST_OF_ONE):
         async with aclosing(kept.events(ask(), f"k{number}", 0)) as events:
@@ -158,7 +162,9 @@ class Servers:
 @pytest.fixture
 async def servers(state: Database) -> AsyncIterator[Servers]:
     models = (Model(), Model())
-    here, there = (KeptAnswers(model, SqlRunningAnswers(state), away=1.0) for model in models)
+    here, there = (
+        KeptAnswers(model, allow, SqlRunningAnswers(state), away=1.0) for model in models
+    )
     yield Servers(here, there, models)
     await here.aclose()
     await there.aclose()
@@ -251,6 +257,21 @@ async def test_at_another_server_too_it_fails_with_what_it_fails_with(servers: S
         await some(servers.there, 9, after=1)
 
 
+async def test_at_another_server_too_it_is_for_nobody_who_may_not_read_it_any_more(
+    state: Database,
+) -> None:
+    async def deny(ask: Ask, events: Sequence[Event]) -> bool:
+        return not events
+
+    model, running = Model(), SqlRunningAnswers(state)
+    here, there = (KeptAnswers(model, may, running) for may in (allow, deny))
+    let(model, 2)
+    await some(here, 2)
+    with pytest.raises(UnknownAnswer):
+        await some(there, 1, after=1)
+    await here.aclose()
+
+
 async def test_a_key_that_two_servers_began_with_stays_the_firsts(servers: Servers) -> None:
     for model in servers.models:
         let(model, 5)
@@ -269,7 +290,7 @@ async def test_a_server_that_died_is_not_waited_for(
     name = resuming._name(EVA, "k")
     await running.enter({name: resuming.digest("How?")})
     with pytest.raises(UnknownAnswer):
-        await some(KeptAnswers(Model(), running), 1, after=1)
+        await some(KeptAnswers(Model(), allow, running), 1, after=1)
 
 
 async def test_a_backup_holds_nothing_of_what_goes_on(servers: Servers, state: Database) -> None:

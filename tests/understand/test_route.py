@@ -189,6 +189,29 @@ async def test_given_complexity_decides_then_demanding_questions_are_searched_in
     assert (await routed(PLAIN, strategy="fusion")).rewrite == "combined"
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Step 5", "A requested strategy has its passages: 5, 10, 20"
+)
+async def test_given_complexity_decides_then_a_requested_strategy_has_its_passages() -> None:
+    asked = [await routed(PLAIN, strategy=name) for name in ("dense", "hybrid", "fusion")]
+    assert [plan.top_k for plan in asked] == [5, 10, 20]
+    assert (await routed(PLAIN, strategy="dense", top_k=7)).top_k == 7
+    wide = [await routed(PLAIN, strategy=name, level="maximum") for name in ("dense", "fusion")]
+    assert [plan.top_k for plan in wide] == [10, 10], "a larger level says how many itself"
+
+
+@pytest.mark.conforms("V5", "2. Route Query", "A follow-up is as complex as it was asked")
+async def test_given_complex_questions_are_rewritten_then_a_follow_up_counts_as_it_was_asked() -> (
+    None
+):
+    written_out = Turn(Ask("And the mill?"), "Compare the mill of West with the lighthouse of Ost.")
+    asked_so = replace(written_out, ask=Ask(written_out.question))
+    route = Route(rewrites_complex=True)
+    plans = [(await ran(route, turn))[0].turn for turn in (written_out, asked_so)]
+    assert [turn.plan.rewrite for turn in plans] == ["none", "decompose"]
+    assert [bool(turn.analysis and turn.analysis.is_complex) for turn in plans] == [False, True]
+
+
 @pytest.mark.conforms("Query pipeline", "Step 5", "HIERARCHICAL for document-spanning queries")
 @pytest.mark.conforms("Query pipeline", "Step 5", "TWO_STAGE for high precision")
 async def test_given_complexity_decides_then_documents_and_precision_count() -> None:

@@ -56,15 +56,20 @@ async def restore(
                 async for step in _write_collection(chain, number, index, collection):
                     yield step
                 written.append(collection)
-            await state.replace(chain.manifest.schema, chain.rows(), written)
+            removed = await state.replace(chain.manifest.schema, chain.rows(), written)
             await asyncio.to_thread(originals.end_restore, chain.documents)
             await drop_unused(index, catalog)
         finally:
             await asyncio.to_thread(originals.drop_restored)
     chunks = sum(part.chunks + part.kept for part in chain.manifest.parts)
     held = f"{format_count(chunks, 'chunk')} and {format_count(len(uploads), 'upload')}"
-    note = f"{format_count(len(written), 'collection')} with {held} are back."
-    yield Upkeep("done", chunks, chunks, finished=True, notes=(note,))
+    notes = [f"{format_count(len(written), 'collection')} with {held} are back."]
+    if removed:
+        left = f" and {len(removed) - 20} more" if len(removed) > 20 else ""
+        notes.append(
+            f"Accounts removed since the backup are not back: {', '.join(removed[:20])}{left}."
+        )
+    yield Upkeep("done", chunks, chunks, finished=True, notes=tuple(notes))
 
 
 def _write_original(chain: Chain, number: int, original: Original, originals: Originals) -> None:

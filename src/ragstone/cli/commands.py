@@ -237,7 +237,7 @@ def _share(value: float | None) -> str:
 
 async def delete(service: Service, collection: str, paths: Sequence[str] | None) -> int:
     """Delete documents, or the whole collection when `paths` is None."""
-    count = await service.delete(Principal(), collection, paths)
+    count = await service.delete(Principal(), collection, paths, operator=True)
     print_text(f"{count:,} {'document' if count == 1 else 'documents'} deleted.")
     return 0
 

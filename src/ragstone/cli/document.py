@@ -58,7 +58,7 @@ def show(
 
 async def _read(service: "Service", collection: str, path: str) -> "DocumentText":
     """The whole document; of one that is longer than a part, the first part."""
-    return await service.reading.read(Principal(), collection, path, 0, PART)
+    return await service.reading.read(Principal(), collection, path, 0, PART, operator=True)
 
 
 def tree(found: "DocumentText") -> Iterator[str]:

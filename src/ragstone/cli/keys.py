@@ -67,7 +67,10 @@ def create(
     here = server_address(settings)
 
     async def action(service: "Service") -> int:
+        from ragstone.cli.show import tell_collections_to_come
+
         issued = await service.keys.create(grant)
+        await tell_collections_to_come(service, tenant, reach)
         if sites and not as_json:
             return _show_tag(issued.key.id, here)
         return _show_issued(issued, as_json)

@@ -93,7 +93,7 @@ async def collections(service: "Service", as_json: opt.AsJson = False) -> int:
     from ragstone.core.turn import Principal
     from ragstone.service import wire
 
-    found = await service.collections(Principal())
+    found = await service.collections(Principal(), operator=True)
     if as_json:
         out_json({"collections": [wire.dump(summary) for summary in found]})
     elif not found:
@@ -121,13 +121,15 @@ async def documents(
     found: list[Document] = []
     while True:
         after = found[-1].path if found else ""
-        page = await service.documents(Principal(), collection, limit=PAGE, after=after)
+        page = await service.documents(
+            Principal(), collection, limit=PAGE, after=after, operator=True
+        )
         found.extend(page)
         if len(page) < PAGE:
             break
     rows = ((d.path, d.title, d.status, d.pages, d.chunks, d.error) for d in found)
     head = ("path", "title", "status", "pages", "chunks", "error")
-    empty = f"There are no documents in the collection {collection!r} that you may read."
+    empty = f"There are no documents in the collection {collection!r}."
     return show_list("documents", found, as_json, head, rows, empty)
 
 

@@ -61,7 +61,12 @@ def invite(
     here = server_address(settings)
 
     async def action(service: "Service") -> int:
-        from ragstone.cli.show import format_time, out_json, print_text
+        from ragstone.cli.show import (
+            format_time,
+            out_json,
+            print_text,
+            tell_collections_to_come,
+        )
         from ragstone.service import wire
 
         made = await service.people.invite(
@@ -74,6 +79,7 @@ def invite(
             days=days,
             same_user=same_user,
         )
+        await tell_collections_to_come(service, tenant, collection)
         if as_json:
             out_json(wire.dump(made))
             return 0
@@ -127,6 +133,8 @@ async def change(
 ) -> int:
     """Give an account other rights, which hold at once; what is not said stays. Another role ends
     its sessions."""
+    from ragstone.cli.show import tell_collections_to_come
+
     whose = Principal(tenant)
     if no_codes:
         await service.people.end_second_factor(whose, name, admin=True)
@@ -139,6 +147,7 @@ async def change(
         collections=collection,
         all_collections=all_collections,
     )
+    await tell_collections_to_come(service, tenant, collection)
     return _show(view, as_json)
 
 

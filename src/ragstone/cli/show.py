@@ -13,12 +13,12 @@ from typing import Any, Self
 
 from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
-from ragstone.core.turn import StageTrace
+from ragstone.core.turn import Principal, StageTrace
 from ragstone.core.wording import format_count
 from ragstone.ingest.files import CHAPTER, COPY, HIDDEN, WITHOUT_TEXT
 from ragstone.ingest.formats.recognition import is_installed, missing_step
 from ragstone.ingest.formats.types import is_picture, suggest_conversion
-from ragstone.service import Progress, SearchResult, Skipped, wire
+from ragstone.service import Progress, SearchResult, Service, Skipped, wire
 
 PLAIN_SECONDS = 60.0
 """How often progress is printed where there is no terminal to draw a bar on."""
@@ -61,6 +61,16 @@ def print_text(text: str = "", end: str = "\n") -> None:
 def err(text: str) -> None:
     """Print one line to standard error."""
     print(one_line(text), file=sys.stderr, flush=True)
+
+
+async def tell_collections_to_come(
+    service: Service, tenant: str, granted: Sequence[str] | None
+) -> None:
+    """Say on standard error which of the granted collections are not there yet: a name may be a
+    slip."""
+    known = await service.collections(Principal(tenant), operator=True) if granted else []
+    for name in sorted({*(granted or ())} - {item.name for item in known}):
+        err(f"There is no collection {name!r} yet; it is reached as soon as there is.")
 
 
 def out_json(value: Any) -> None:

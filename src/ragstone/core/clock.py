@@ -14,6 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
+EARLIEST, LATEST = -62_135_596_800.0, 253_402_300_799.0
+"""Seconds from 1970 to the beginning of the year 1, and to the end of 9999."""
+
 TOLERATED = 1.0
 """Seconds by which two clocks may differ: what a slow answer of the database makes of it is no
 difference, and time does not jump with every connection."""
@@ -24,6 +27,12 @@ _ahead = 0.0
 def state_time() -> float:
     """Return seconds since 1970 by the clock of the state."""
     return time.time() + _ahead
+
+
+def calendar_time(seconds: float) -> float:
+    """Return a time that a file, a client or a source tells, or 0, which stands for none, where no
+    calendar has it."""
+    return seconds if EARLIEST <= seconds <= LATEST else 0.0
 
 
 def compare(there: float, asked: float, answered: float) -> float:

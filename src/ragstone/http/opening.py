@@ -4,22 +4,28 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 
-from ragstone.core.events import Done, Event, Failed, Sources, Thinking, Token
+from ragstone.core.events import Done, Event, Failed, Sources, StageEnded, Thinking, Token
 
 SECONDS = 0.5
 """For how long the first events wait at most; a question that cannot be answered fails sooner."""
+
+STAGE_SECONDS = 10.0
 
 _BEGINS = (Sources, Token, Thinking, Done, Failed)
 
 
 async def hold_opening(
-    events: AsyncGenerator[Event, None], seconds: float = SECONDS, in_stream: Collection[str] = ()
+    events: AsyncGenerator[Event, None],
+    seconds: float = SECONDS,
+    in_stream: Collection[str] = (),
+    through: str = "",
 ) -> AsyncGenerator[Event, None]:
     """Yield the same events, the first ones held until an answer begins, `seconds` have passed or
     all is over. What the question fails with by then is raised instead of being an event, but for
-    errors of the codes `in_stream`."""
+    errors of the codes `in_stream`. `seconds` begin once the stage `through` has ended, which is
+    awaited for STAGE_SECONDS: that a database is away is known only after a while."""
     async with aclosing(events) as source:
-        held, pending = await _first_events(source, seconds)
+        held, pending = await _first_events(source, seconds, through)
         last = held[-1] if held else None
         if isinstance(last, Failed) and last.error.code not in in_stream:
             raise last.error
@@ -39,11 +45,11 @@ _Pending = asyncio.Task[Event | None]
 
 
 async def _first_events(
-    source: AsyncGenerator[Event, None], seconds: float
+    source: AsyncGenerator[Event, None], seconds: float, through: str
 ) -> tuple[list[Event], _Pending | None]:
     """Return the first events, and the pending next one."""
     held, loop = list[Event](), asyncio.get_running_loop()
-    end = loop.time() + seconds
+    end = loop.time() + (STAGE_SECONDS if through else seconds)
     pending: _Pending = asyncio.ensure_future(_next_event(source))
     try:
         while (await asyncio.wait({pending}, timeout=max(0.0, end - loop.time())))[0]:
@@ -53,6 +59,8 @@ async def _first_events(
             held.append(event)
             if isinstance(event, _BEGINS):
                 return held, None
+            if isinstance(event, StageEnded) and event.traced.stage == through:
+                end = loop.time() + seconds
             pending = asyncio.ensure_future(_next_event(source))
     except BaseException:
         await _cancel_pending(pending)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ragstone.core.clock import calendar_time
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
 from ragstone.ingest.file_threads import report_progress
 from ragstone.ingest.formats.types import explain_skipped, explain_unsupported, list_endings
@@ -32,10 +33,10 @@ class FoundFile:
 
     `place` is where it is (absolute, links resolved), `path` its name in the collection, such
     as "/folder/sub/file.pdf", `root` the given file or folder it belongs to (absolute, links
-    resolved). `size` is in bytes, `modified` in seconds since 1970. `handed` describes it if it was
-    handed over. The place of a member of an archive is below that of the archive, and `digest`
-    tells its content from another. With a `refusal` it is known already that it cannot be read; one
-    of a type that is passed over in folders is `skipped`.
+    resolved). `size` is in bytes, `modified` in seconds since 1970, 0 where no calendar has that
+    time. `handed` describes it if it was handed over. The place of a member of an archive is below
+    that of the archive, and `digest` tells its content from another. With a `refusal` it is known
+    already that it cannot be read; one of a type that is passed over in folders is `skipped`.
     """
 
     # A text: an ingest keeps a million of these, and a Path takes twice as much memory.
@@ -48,6 +49,10 @@ class FoundFile:
     digest: str = ""
     refusal: DocumentError | None = None
     skipped: bool = False
+
+    def __post_init__(self) -> None:
+        if (modified := calendar_time(self.modified)) != self.modified:
+            object.__setattr__(self, "modified", modified)
 
     @property
     def source(self) -> Path:

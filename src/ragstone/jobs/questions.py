@@ -51,10 +51,10 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
     ask = replace(wire.load(Ask, job.request[ASK]), collection_id=job.collection)
     id = f"{job.id}.{job.created_at:.6f}.{job.attempts - job.deaths}"
     turn = await answers.answer(replace(ask, id=id, idempotent=True))
-    return {**format_result(turn), ORIGIN: turn_origin(turn).text, DOCUMENTS: _list_documents(turn)}
+    return {**format_result(turn), ORIGIN: turn_origin(turn).text, DOCUMENTS: list_documents(turn)}
 
 
-def _list_documents(turn: Turn) -> list[str]:
+def list_documents(turn: Turn) -> list[str]:
     """The documents that a turn was answered from; none where they are not of a collection here."""
     if turn.collection is None:
         return []

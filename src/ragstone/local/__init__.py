@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ from ragstone.local.people import LocalPeople
 from ragstone.local.readers import LocalReaders
 from ragstone.local.reading import LocalReading
 from ragstone.local.removal import Removal
-from ragstone.local.resuming import KeptAnswers
+from ragstone.local.resuming import KeptAnswers, may_read_again
 from ragstone.local.settings import LocalSettings
 from ragstone.local.statistics import LocalStatistics
 from ragstone.local.suggesting import Suggestions
@@ -133,7 +134,9 @@ class Ragstone:
     ) -> None:
         self._adapters = adapters
         self._answers = answers
-        self._kept = KeptAnswers(answers.events, adapters.running)
+        self._kept = KeptAnswers(
+            answers.events, partial(may_read_again, adapters.catalog), adapters.running
+        )
         self._searches = searches
         self._functions = functions
         self._suggestions = suggestions
@@ -237,8 +240,10 @@ class Ragstone:
             async for view in watched:
                 yield read_progress(view)
 
-    async def collections(self, principal: Principal) -> list[CollectionSummary]:
-        catalog, names = self._adapters.catalog, principal.names
+    async def collections(
+        self, principal: Principal, *, operator: bool = False
+    ) -> list[CollectionSummary]:
+        catalog, names = self._adapters.catalog, None if operator else principal.names
         known = await catalog.collections(principal.tenant)
         counts = await catalog.counts(principal.tenant)
         made = await asyncio.to_thread(lambda: [_summary(c, counts, names) for c in known])
@@ -284,12 +289,13 @@ class Ragstone:
         named: Sequence[str] | None = None,
         below: str = "",
         having: Mapping[str, Scalar] | None = None,
+        operator: bool = False,
     ) -> list[Document]:
         known = await need_collection(self._adapters.catalog, principal.tenant, collection)
         found = await self._adapters.catalog.documents(
             known.tenant,
             known.id,
-            readers=principal.names,
+            readers=None if operator else principal.names,
             named=named,
             below=below,
             having=having,
@@ -311,14 +317,21 @@ class Ragstone:
         return await self._adapters.catalog.rename_collection(known, new)
 
     async def delete(
-        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+        self,
+        principal: Principal,
+        collection: str,
+        paths: Sequence[str] | None = None,
+        *,
+        operator: bool = False,
     ) -> int:
         known = await need_collection(self._adapters.catalog, principal.tenant, collection)
-        documents = await self._removal.number(principal, known, paths)
+        readers = None if operator else principal.names
+        documents = await self._removal.number(readers, known, paths)
         if documents <= DELETE_AT_ONCE:
-            return await self._removal.remove(principal, known, paths)
+            return await self._removal.remove(readers, known, paths)
         given = None if paths is None else sorted(paths)
         request = {"collection": collection, "paths": given, "documents": documents}
+        request |= {"operator": True} if operator else {}
         job = await self.jobs.submit(DELETE, request, principal=principal)
         async with aclosing(self.jobs.watch(principal, job.id)) as watched:
             async for view in watched:

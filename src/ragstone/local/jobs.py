@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, overload
+from typing import Any, overload
 from uuid import uuid4
 
 from ragstone.access.asking import ASKING, check_everywhere, check_known, limit_key
@@ -13,12 +13,11 @@ from ragstone.core.clock import state_time
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.limits import check_ask
 from ragstone.core.provenance import Reader
-from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.ending import KEEP_SECONDS
 from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, format_request, question_id
 from ragstone.jobs.runner import Runner
-from ragstone.local.collections import identify_collection
+from ragstone.local.collections import identify_collection, may_still_read
 from ragstone.ports import CollectionNames
 from ragstone.ports.jobs import (
     CANCELLED,
@@ -42,12 +41,6 @@ HIDDEN = (ORIGIN, DOCUMENTS)
 WITHDRAWN = "What this was answered from is gone, or not for you any more. Ask again."
 
 
-class Answered(CollectionNames, Protocol):
-    """What collections are called, and what is known of the documents of an answer."""
-
-    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]: ...
-
-
 MAX_QUEUED = 10_000
 """Jobs of a kind that may wait: a client that submits them in a loop must not fill the state."""
 
@@ -66,7 +59,7 @@ class LocalJobs:
     def __init__(
         self,
         store: JobStore,
-        catalog: Answered,
+        catalog: CollectionNames,
         runner: Runner,
         admit: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
@@ -271,12 +264,8 @@ class LocalJobs:
         if job is None or job.kind != ASK or not job.result:
             return job
         documents, origin = job.result.get(DOCUMENTS) or (), job.result.get(ORIGIN)
-        names = Principal(job.tenant, job.user, tuple(job.groups)).names
-        known = await self._names.find_documents(documents) if documents else {}
-        if all(not _readers(known.get(id)).isdisjoint(names) for id in documents) and (
-            origin is None
-            or await select_readable([origin], Reader(None, names), self._names, job.tenant)
-        ):
+        asker = Principal(job.tenant, job.user, tuple(job.groups))
+        if await may_still_read(self._names, asker, documents, origin):
             return job
         await self._store.move(job.id, (DONE,), CANCELLED, result=None, error=WITHDRAWN)
         return replace(job, state=CANCELLED, result=None, error=WITHDRAWN)
@@ -355,11 +344,6 @@ def _is_of(principal: Principal, job: Job) -> bool:
 def _without_copies(progress: Mapping[str, Any]) -> dict[str, Any]:
     """The progress without the names of documents that only who began the job surely may read."""
     return {name: value for name, value in progress.items() if name != "copies"}
-
-
-def _readers(document: Document | None) -> set[str]:
-    """Return who may read a document that answers."""
-    return set(document.allowed) if document and document.version else set()
 
 
 def _asker_reach(job: Job) -> list[str] | None:

@@ -28,6 +28,7 @@ from ragstone.core.errors import (
     UnknownKey,
 )
 from ragstone.core.records import ApiKey, Person
+from ragstone.local.collections import identify_all_granted
 from ragstone.ports import CollectionNames, KeyStore, StoredKey
 from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant, WidgetSession
 
@@ -86,7 +87,7 @@ class LocalKeys:
         now = self._clock()
         reached = grant.collections
         if reached is not None:
-            reached = tuple([await self._names.identity(grant.tenant, name) for name in reached])
+            reached = await identify_all_granted(self._names, grant.tenant, reached)
         id = new_id()
         key = ApiKey(
             id=id,

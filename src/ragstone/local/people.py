@@ -33,6 +33,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
+from ragstone.local.collections import identify_all_granted
 from ragstone.local.keys import FRESH, MAX_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
 from ragstone.ports import CollectionNames, PeopleStore, PersonToken, StoredPerson, TokenKind
 from ragstone.ports.directories import Directory, DirectoryEntry
@@ -568,9 +569,7 @@ class LocalPeople:
     async def _collection_ids(
         self, tenant: str, names: Sequence[str] | None
     ) -> tuple[str, ...] | None:
-        if names is None:
-            return None
-        return tuple([await self._names.identity(tenant, name) for name in names])
+        return None if names is None else await identify_all_granted(self._names, tenant, names)
 
     def _sign_in_name(self, person: Person) -> str:
         if person.tenant == self._tenant:

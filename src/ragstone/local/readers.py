@@ -12,6 +12,7 @@ from ragstone.core.readers import FolderReaders, check_readers, normalize_folder
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.local.collections import identify_granted
 from ragstone.local.jobs import LocalJobs
 from ragstone.ports import Catalog, need_collection
 from ragstone.service.readers import FolderRule, ReadersView
@@ -93,7 +94,7 @@ class LocalReaders:
         check_collection_name(collection)
         place = normalize_folder(folder)
         tenant = principal.tenant
-        id = await self._catalog.identity(tenant, collection)
+        id = await identify_granted(self._catalog, tenant, collection)
         rules = [FolderReaders(place, names)]
         if not names:
             known = await self._catalog.folder_readers(tenant, id)

@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from ragstone.core.chunk import MADE, Chunk, join_chunks, revision
+from ragstone.core.clock import calendar_time
 from ragstone.core.document import cut_blocks
 from ragstone.core.errors import (
     DocumentError,
@@ -21,7 +22,17 @@ from ragstone.core.errors import (
     UnknownPassage,
     UnknownPicture,
 )
-from ragstone.core.filters import And, Scalar, eq, exclude_hidden, path_filter, reader_filter, token
+from ragstone.core.filters import (
+    And,
+    AnyOf,
+    Filter,
+    Scalar,
+    eq,
+    exclude_hidden,
+    path_filter,
+    reader_filter,
+    token,
+)
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import file_threads
@@ -54,16 +65,24 @@ class LocalReading:
         self._draw = draw
 
     async def read(
-        self, principal: Principal, collection: str, path: str, offset: int, limit: int
+        self,
+        principal: Principal,
+        collection: str,
+        path: str,
+        offset: int,
+        limit: int,
+        *,
+        operator: bool = False,
     ) -> DocumentText:
         known = await self._find_collection(principal, collection)
-        document = await self._document(principal, known, path)
-        chunks = await self._chunks(principal, known, document)
+        readers = None if operator else principal.names
+        document = await self._document(readers, known, path)
+        chunks = await self._chunks(readers, known, document)
         part = _cut(replace(document, collection=known.name), chunks, offset, offset + limit)
         if offset:
             return part
         found = await self._adapters.catalog.find_copies(
-            known.tenant, known.id, [document.content_hash], principal.names
+            known.tenant, known.id, [document.content_hash], readers
         )
         copies = found.get(document.content_hash, ())
         return replace(part, copies=tuple(item.path for item in copies if item.id != document.id))
@@ -74,10 +93,10 @@ class LocalReading:
             # Indexes take nothing else for an id.
             id = str(UUID(passage))
             cited = (await self._adapters.index.fetch(known, [id]))[id]
-            document = await self._document(principal, known, cited.document_id)
+            document = await self._document(principal.names, known, cited.document_id)
         except (ValueError, KeyError, UnknownDocument) as error:
             raise UnknownPassage(passage) from error
-        chunks = await self._chunks(principal, known, document)
+        chunks = await self._chunks(principal.names, known, document)
         if cited not in chunks:
             raise UnknownPassage(passage)
         page = [chunk for chunk in chunks if chunk.page == cited.page]
@@ -89,7 +108,7 @@ class LocalReading:
         self, principal: Principal, collection: str, path: str, offset: int, limit: int
     ) -> OriginalPart:
         known = await self._find_collection(principal, collection)
-        document = await self._document(principal, known, path)
+        document = await self._document(principal.names, known, path)
         folder = Path(document.source).parent
         return await file_threads.run([folder], self._part, document, offset, limit)
 
@@ -97,8 +116,8 @@ class LocalReading:
         self, principal: Principal, collection: str, path: str, picture: str
     ) -> DrawnPicture:
         known = await self._find_collection(principal, collection)
-        document = await self._document(principal, known, path)
-        chunks = await self._chunks(principal, known, document)
+        document = await self._document(principal.names, known, path)
+        chunks = await self._chunks(principal.names, known, document)
         if not any(picture in block.pictures for chunk in chunks for block in chunk.blocks):
             raise UnknownPicture(document.path)
         try:
@@ -109,12 +128,13 @@ class LocalReading:
         return DrawnPicture(media_type, base64.b64encode(data).decode())
 
     async def _chunks(
-        self, principal: Principal, collection: Collection, document: Document
+        self, readers: Sequence[str] | None, collection: Collection, document: Document
     ) -> list[Chunk]:
-        """Return what the document consists of, as far as the principal may read it, in order."""
-        where = And(
-            (reader_filter(principal), eq("revision", revision(document.id, document.version)))
-        )
+        """Return what the document consists of, as far as `readers` may read it, in order; None is
+        all."""
+        where: Filter = eq("revision", revision(document.id, document.version))
+        if readers is not None:
+            where = And((AnyOf("allowed", tuple(readers)), where))
         found: list[Chunk] = []
         async for batch in self._adapters.index.scan(collection, where):
             found += [chunk for chunk in batch if chunk.kind not in MADE]
@@ -126,7 +146,10 @@ class LocalReading:
             with open(kept or document.source, "rb", opener=open_regular) as file:
                 about = os.fstat(file.fileno())
                 # A copy of ours is replaced with its document; a file of the user's may be changed.
-                same = (about.st_size, about.st_mtime) == (document.size, document.modified)
+                same = (about.st_size, calendar_time(about.st_mtime)) == (
+                    document.size,
+                    document.modified,
+                )
                 if not (kept or same):
                     raise UnknownOriginal(document.path)
                 file.seek(offset)
@@ -180,9 +203,11 @@ class LocalReading:
             raise UnknownCollection(collection)
         return known
 
-    async def _document(self, principal: Principal, collection: Collection, path: str) -> Document:
+    async def _document(
+        self, readers: Sequence[str] | None, collection: Collection, path: str
+    ) -> Document:
         found = await self._adapters.catalog.documents(
-            collection.tenant, collection.id, readers=principal.names, named=[path]
+            collection.tenant, collection.id, readers=readers, named=[path]
         )
         if shown := [item for item in found if item.version]:
             return shown[0]

@@ -6,44 +6,48 @@ from contextlib import suppress
 
 from ragstone.core.errors import UnknownDocument
 from ragstone.core.records import Collection
-from ragstone.core.turn import Principal
 from ragstone.ingest.free_memory import give_back
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Adapters
+
+Readers = Sequence[str] | None
 
 PAGE = 1_000
 """Documents that are listed in one step."""
 
 
 class Removal:
-    """Deletes documents that a principal may read."""
+    """Deletes documents that `readers` may read, by the names that documents allow; None is all."""
 
     def __init__(self, adapters: Adapters, pipeline: Pipeline) -> None:
         self._adapters = adapters
         self._pipeline = pipeline
 
     async def number(
-        self, principal: Principal, collection: Collection, paths: Sequence[str] | None
+        self, readers: Readers, collection: Collection, paths: Sequence[str] | None
     ) -> int:
         """Tell how many documents `paths` name, None for all. Raises UnknownDocument."""
         if paths is not None:
-            return len(await self._resolve_ids(principal, collection, paths))
-        names = set(principal.names)
+            return len(await self._resolve_ids(readers, collection, paths))
         counts = await self._adapters.catalog.counts(collection.tenant, collection.id)
         counted = counts.get(collection.id, ())
-        return sum(item.documents for item in counted if names & set(item.allowed))
+        return sum(
+            item.documents
+            for item in counted
+            if readers is None or not set(readers).isdisjoint(item.allowed)
+        )
 
     async def remove(
-        self, principal: Principal, collection: Collection, paths: Sequence[str] | None
+        self, readers: Readers, collection: Collection, paths: Sequence[str] | None
     ) -> int:
         """Delete documents, None for the whole collection; how many went."""
         catalog = self._adapters.catalog
         if paths is not None:
-            ids = await self._resolve_ids(principal, collection, paths)
+            ids = await self._resolve_ids(readers, collection, paths)
             await self._pipeline.forget(collection, ids)
             await self._pipeline.purge()
             return len(ids)
-        number = await self.number(principal, collection, None)
+        number = await self.number(readers, collection, None)
         # It may have been built anew meanwhile.
         now = await catalog.find_by_id(collection.tenant, collection.id) or collection
         # The documents first: a kill in between leaves an empty collection, never documents
@@ -59,13 +63,13 @@ class Removal:
         return number
 
     async def finish(
-        self, principal: Principal, collection: Collection | None, paths: Sequence[str] | None
+        self, readers: Readers, collection: Collection | None, paths: Sequence[str] | None
     ) -> int:
         """Go on with a `remove` that was cut off, perhaps when everything was done and the
         collection gone; how many went in this second part."""
         if collection is not None:
             with suppress(UnknownDocument):
-                return await self.remove(principal, collection, paths)
+                return await self.remove(readers, collection, paths)
         await self._pipeline.purge()
         return 0
 
@@ -81,16 +85,15 @@ class Removal:
         return ids
 
     async def _resolve_ids(
-        self, principal: Principal, collection: Collection, paths: Sequence[str]
+        self, readers: Readers, collection: Collection, paths: Sequence[str]
     ) -> list[str]:
         """Return the ids of what `paths` name: by id, by path, or by a folder above. Raises
         UnknownDocument."""
         named: dict[str, None] = {}
         for path in paths:
-            ids = self._adapters.catalog.ids(
-                collection.tenant, collection.id, principal.names, path
+            found = await self._adapters.catalog.ids(
+                collection.tenant, collection.id, readers, path
             )
-            found = await ids
             if not found:
                 raise UnknownDocument(path)
             named.update(dict.fromkeys(found))

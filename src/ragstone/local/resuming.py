@@ -9,11 +9,12 @@ mark in the state, and reads a few times a second what was told.
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from ragstone.core.conversation import turn_origin
 from ragstone.core.errors import (
     InputError,
     RagstoneError,
@@ -21,12 +22,17 @@ from ragstone.core.errors import (
     TooManyRequests,
     UnknownAnswer,
 )
-from ragstone.core.events import Event
+from ragstone.core.events import Done, Event, Failed, Sources
+from ragstone.core.provenance import Provenance, catalog_ids
 from ragstone.core.turn import Ask, Principal
-from ragstone.ports import Interest, RunningAnswers
+from ragstone.jobs.questions import list_documents
+from ragstone.local.collections import may_still_read
+from ragstone.ports import CollectionNames, Interest, RunningAnswers
 from ragstone.service import wire
 
 log = logging.getLogger(__name__)
+
+MayRead = Callable[[Ask, Sequence[Event]], Awaitable[bool]]
 
 LOOK_SECONDS = 0.25
 """Seconds between two looks, of either side."""
@@ -161,17 +167,19 @@ class Relay:
 
 
 async def relay_events(
-    running: RunningAnswers, name: str, question: str, after: int
+    running: RunningAnswers, name: str, ask: Ask, after: int, may_read: MayRead
 ) -> AsyncGenerator[Event, None]:
     """Yield the events from `after` on of an answer that another server gives, as they come.
 
-    Raises what the answer fails with, UnknownAnswer where no server that lives gives it,
-    InputError for another question, StateUnavailable.
+    Raises what the answer fails with, UnknownAnswer where no server that lives gives it, or
+    `may_read` denies it, InputError for another question, StateUnavailable.
     """
     clock = asyncio.get_running_loop().time
-    beat, since = -1, clock()
+    beat, since, question = -1, clock(), ask.question
+    heard: list[Event] = []
     while True:
-        found = await running.hear(name, after)
+        # From the first event on: what it is answered from stands before its text.
+        found = await running.hear(name, len(heard))
         if found and found.question != digest(question):
             raise InputError(ANOTHER_QUESTION)
         if found and found.beat != beat:
@@ -180,8 +188,11 @@ async def relay_events(
             raise UnknownAnswer
         for told in found.told if found else ():
             part = json.loads(told)
-            for event in part["events"][max(0, after - part["first"]) :]:
-                yield wire.load_event(event)
+            heard += map(wire.load_event, part["events"][max(0, len(heard) - part["first"]) :])
+            if len(heard) > after and not await may_read(ask, heard):
+                raise UnknownAnswer
+            for event in heard[after:]:
+                yield event
                 after += 1
             if part["error"]:
                 raise wire.load_error(part["error"])
@@ -234,13 +245,32 @@ MOST_OF_ONE = 32
 Answers = Callable[[Ask], AsyncGenerator[Event, None]]
 
 
+async def may_read_again(names: CollectionNames, ask: Ask, events: Sequence[Event]) -> bool:
+    """Tell whether who asked may still read what an answer with these events is made from. Of one
+    that has not ended only its sources are known, and not whether they are of a collection here."""
+    if isinstance(last := events[-1] if events else None, Done | Failed):
+        origin = turn_origin(last.turn).text
+        return await may_still_read(names, ask.principal, list_documents(last.turn), origin)
+    passages = [item for event in events if isinstance(event, Sources) for item in event.passages]
+    documents = catalog_ids(item.hit.chunk.document_id for item in passages)
+    return await may_still_read(names, ask.principal, (), Provenance(documents=documents).text)
+
+
 class KeptAnswers:
-    """Answers by principal and key; `running` are those of all servers, where there are several."""
+    """Answers by principal and key; `running` are those of all servers, where there are several.
+
+    `may_read` tells whether who asked may be given what was said until now once more.
+    """
 
     def __init__(
-        self, answers: Answers, running: RunningAnswers | None = None, away: float = AWAY_SECONDS
+        self,
+        answers: Answers,
+        may_read: MayRead,
+        running: RunningAnswers | None = None,
+        away: float = AWAY_SECONDS,
     ) -> None:
         self._answers = answers
+        self._may_read = may_read
         self._away = away
         self._running = running
         self._relay = Relay(running, self._mark_visited, self._stop) if running else None
@@ -251,11 +281,16 @@ class KeptAnswers:
         answer. Raises UnknownAnswer, InputError for a key that has another question."""
         name = _name(ask.principal, key)
         if after and self._running and name not in self._kept:
-            async with aclosing(relay_events(self._running, name, ask.question, after)) as told:
+            relayed = relay_events(self._running, name, ask, after, self._may_read)
+            async with aclosing(relayed) as told:
                 async for event in told:
                     yield event
             return
         kept = self._kept.get(name)
+        if kept and not await self._may_read(kept.ask, kept.progress().events):
+            if self._kept.get(name) is kept:
+                self._stop(name)
+            kept = self._kept.get(name)
         if kept is None:
             if after:
                 raise UnknownAnswer

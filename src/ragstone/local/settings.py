@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from ragstone.core.errors import InvalidSetting
 from ragstone.core.records import SettingChange, SettingEdit
+from ragstone.local.collections import identify_granted
 from ragstone.local.configured import Configured, setting_value
 from ragstone.ports import Cache, CollectionNames, SettingsStore
 from ragstone.recipes import setting_table
@@ -107,7 +108,12 @@ class LocalSettings:
     ) -> "_Place":
         if dialect:
             place(f"{DIALECT}{dialect}")
-        id = await self._names.identity(tenant, collection, make=make) if collection else ""
+        if not collection:
+            id = ""
+        elif make:
+            id = await identify_granted(self._names, tenant, collection)
+        else:
+            id = await self._names.identity(tenant, collection, make=False)
         return _Place(tenant, collection, dialect, id)
 
     async def _scope_by_name(self, scope: str) -> str:

@@ -66,14 +66,15 @@ def works(
         return _summary(await pipeline.rebuild(job.id, collection, _progress_reporter(report)))
 
     async def delete(job: Job, report: Report) -> dict[str, Any]:
-        principal = Principal(job.tenant, job.user, tuple(job.groups))
+        asker = Principal(job.tenant, job.user, tuple(job.groups))
+        readers = None if job.request.get("operator") else asker.names
         known, paths = int(job.request["documents"]), job.request["paths"]
         collection = await catalog.find_by_id(job.tenant, job.collection)
         if job.attempts > 1:
-            return {"deleted": max(known, await removal.finish(principal, collection, paths))}
+            return {"deleted": max(known, await removal.finish(readers, collection, paths))}
         if collection is None:
             raise UnknownCollection(job.request["collection"])
-        return {"deleted": await removal.remove(principal, collection, paths)}
+        return {"deleted": await removal.remove(readers, collection, paths)}
 
     async def ask(job: Job, report: Report) -> dict[str, Any]:
         whose = Principal(job.tenant, job.user, tuple(job.groups))

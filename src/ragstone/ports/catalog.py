@@ -88,8 +88,16 @@ class CollectionNames(Protocol):
         """Return the names by id of those that exist or are to come."""
         ...
 
+    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        """Return those of these documents that exist, by id."""
+        ...
+
     async def find_readers(self, document_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return who may read these documents, or could when they were deleted, by id."""
+        ...
+
+    async def collections(self, tenant: str | None = None) -> list[Collection]:
+        """List the collections by tenant and name."""
         ...
 
 
@@ -110,10 +118,6 @@ class Catalog(CollectionNames, Protocol):
 
     async def find_by_id(self, tenant: str, id: str) -> Collection | None:
         """Return the collection of this id."""
-        ...
-
-    async def collections(self, tenant: str | None = None) -> list[Collection]:
-        """List the collections by tenant and name."""
         ...
 
     async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
@@ -145,10 +149,6 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def document(self, document_id: str) -> Document | None: ...
-
-    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
-        """Return those of these documents that exist, by id."""
-        ...
 
     async def documents(
         self,

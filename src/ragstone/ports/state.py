@@ -250,13 +250,14 @@ class StateDump(Protocol):
 
     async def replace(
         self, schema: str, rows: Iterable[Rows], collections: Sequence[Collection]
-    ) -> None:
+    ) -> Sequence[str]:
         """Put `rows`, which are of this schema, in the place of everything, in one transaction.
 
         `collections` are those that there are afterwards, whose indexes are none of those that
         there were: these are unused then (`ports.Catalog`). Jobs that had not ended have failed,
-        and documents without a version too. Raises ConfigError for a schema that is newer than this
-        program's, InputError for rows that do not fit it.
+        and documents without a version too. Accounts stay as they are where `rows` are of this
+        state; returned are the names of those in `rows` that were removed since. Raises ConfigError
+        for a schema that is newer than this program's, InputError for rows that do not fit it.
         """
         ...
 

@@ -36,6 +36,12 @@ class Deduplicate(Stage):
     )
     high: float = Field(0.7, ge=0, le=1, description="Similarity from which confidence is high.")
     medium: float = Field(0.45, ge=0, le=1, description="Similarity from which it is medium.")
+    scored: bool = Field(False, description="Whether confidence is that of the score instead.")
+    strict: bool = Field(
+        False,
+        description="Whether every passage below the least similarity goes that no word of the "
+        "question finds, the last one too.",
+    )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         plan = turn.plan
@@ -54,8 +60,8 @@ class Deduplicate(Stage):
         asked = bridge(turn.queries[0], turn.collection, adapters)
         low, high = (asked or adapters.embedders.find_indexing(turn.collection)).cosines
         measured = [self._with_similarity(h, turn.encoded.vector, held, low, high) for h in hits]
-        near = _similar_hits(measured, plan.min_similarity)
-        if turn.ask.wanted.min_similarity is None:
+        near = _similar_hits(measured, plan.min_similarity, 0.0 if self.strict else WORDS_COUNT)
+        if turn.ask.wanted.min_similarity is None and not self.strict:
             # Whether any of them answers is for the reader to say, unless the request decides.
             near = near or measured
         kept = distinct(near, held, self.near_duplicate)
@@ -80,13 +86,13 @@ class Deduplicate(Stage):
         else:
             return hit
         similarity = min(1.0, max(0.0, (cosine - low) / (high - low)))
-        confidence = self._confidence(similarity)
+        confidence = self._confidence(hit.score if self.scored else similarity)
         return Hit(hit.chunk, hit.score, cosine, hit.bm25, hit.rerank, similarity, confidence)
 
-    def _confidence(self, similarity: float) -> Confidence:
-        if similarity >= self.high:
+    def _confidence(self, measured: float) -> Confidence:
+        if measured >= self.high:
             return "high"
-        return "medium" if similarity >= self.medium else "low"
+        return "medium" if measured >= self.medium else "low"
 
 
 def _of_each(hits: Sequence[Hit], most: int) -> tuple[Hit, ...]:
@@ -102,13 +108,14 @@ def _of_each(hits: Sequence[Hit], most: int) -> tuple[Hit, ...]:
     return tuple(kept)
 
 
-def _similar_hits(hits: Sequence[Hit], least: float) -> list[Hit]:
-    """Hits of at least this similarity; those without a vector, or found by their words, stay."""
+def _similar_hits(hits: Sequence[Hit], least: float, share: float) -> list[Hit]:
+    """Hits of at least this similarity. Those without a vector stay, and those that words find, to
+    this share of the best by words."""
     best = max((hit.bm25 or 0.0 for hit in hits), default=0.0)
     return [
         hit
         for hit in hits
         if hit.similarity is None
         or hit.similarity >= least
-        or (best and (hit.bm25 or 0.0) >= WORDS_COUNT * best)
+        or (hit.bm25 and hit.bm25 >= share * best)
     ]

@@ -380,8 +380,11 @@ class Service(Protocol):
         ...
 
     @require_role("reader")
-    async def collections(self, principal: Principal) -> list[CollectionSummary]:
-        """The collections of the principal's tenant, with what it may read of each."""
+    async def collections(
+        self, principal: Principal, *, operator: bool = False
+    ) -> list[CollectionSummary]:
+        """The collections of the principal's tenant, with what it may read of each; the operator
+        reads all."""
         ...
 
     @require_role("reader")
@@ -402,10 +405,11 @@ class Service(Protocol):
         named: Sequence[str] | None = None,
         below: Path = "",
         having: Mapping[str, Scalar] | None = None,
+        operator: bool = False,
     ) -> list[Document]:
-        """The documents of a collection that the principal may read, by path; with one of these
-        ids or paths, if any are `named`; in the folder `below` or deeper; and `having` these
-        values in their metadata, where one that is in a list counts.
+        """The documents of a collection that the principal may read, all for the operator, by path;
+        with one of these ids or paths, if any are `named`; in the folder `below` or deeper; and
+        `having` these values in their metadata, where one that is in a list counts.
 
         A page costs what is on it if it begins `after` the last path of the one before it; what
         `offset` leaves out is counted through.
@@ -431,11 +435,17 @@ class Service(Protocol):
 
     @require_role("editor")
     async def delete(
-        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+        self,
+        principal: Principal,
+        collection: str,
+        paths: Sequence[str] | None = None,
+        *,
+        operator: bool = False,
     ) -> int:
         """Delete documents by path or id, or the whole collection; how many went.
 
-        A path names a document, or a folder with all below it.
+        A path names a document, or a folder with all below it, as far as the principal may read
+        them; the operator deletes any.
         """
         ...
 

@@ -98,11 +98,19 @@ class ReadingService(Protocol):
 
     @require_role("reader")
     async def read(
-        self, principal: Principal, collection: str, path: str, offset: Offset, limit: Offset
+        self,
+        principal: Principal,
+        collection: str,
+        path: str,
+        offset: Offset,
+        limit: Offset,
+        *,
+        operator: bool = False,
     ) -> DocumentText:
         """At most `limit` characters of the document with this path or id.
 
-        Raises UnknownCollection, and UnknownDocument where the principal may read none.
+        Raises UnknownCollection, and UnknownDocument where the principal may read none; the
+        operator reads any.
         """
         ...
 

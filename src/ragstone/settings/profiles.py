@@ -42,6 +42,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "rag.boost_bm25": 1.0,
         "rag.boost_knn": 1.0,
         "rag.similarity_threshold": 0.4,
+        "stages.deduplicate.strict": True,
         "rag.context_tokens": WHOLE_SHARE,
         "stages.assemble.edges": True,
         "stages.assemble.suggests": True,
@@ -79,8 +80,12 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "cache.max_entries": 10_000,
     },
     # Plone: RAG_TOP_K is how many results are returned, whatever is asked; answers are kept for 5
-    # minutes.
-    "plone": {"rag.top_k": 5, "stages.route.widens": False},
+    # minutes, and the thresholds of confidence are of the score.
+    "plone": {
+        "rag.top_k": 5,
+        "stages.route.widens": False,
+        "stages.deduplicate.scored": True,
+    },
     # Pipeline V5: RRF of 50 candidates, the context filter, a cross-encoder, 5 passages of 4,000
     # tokens; a summary reads every chunk of the chat, complex questions are rewritten, simple ones
     # not.

@@ -24,15 +24,15 @@ MAX_TOKENS = 200
 
 
 async def analyse_question(
-    turn: Turn, adapters: Adapters, asks_model: bool
+    turn: Turn, adapters: Adapters, asks_model: bool, question: str
 ) -> tuple[Analysis, Usage]:
     """The model's analysis; that of the patterns where there is no model or it makes no sense."""
-    known, model = analyse(turn.question), adapters.completer
+    known, model = analyse(question), adapters.completer
     if model is None or not asks_model:
         return known, Usage()
     rules = await prompt(turn, adapters, "complexity")
     try:
-        said = await model.complete(rules, f"Question: {turn.question}", MAX_TOKENS)
+        said = await model.complete(rules, f"Question: {question}", MAX_TOKENS)
     except RagstoneError as error:
         log.warning("The question's complexity is judged by patterns: %s", error)
         return known, Usage()

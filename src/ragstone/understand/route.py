@@ -102,7 +102,9 @@ class Route(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
         asks = self.asks_model or (self.analyses_preferred and ask.prefer is not None)
-        analysis, usage = await analyse_question(turn, adapters, asks)
+        # As it was asked: a follow-up that was written out is no harder for that.
+        asked = ask.question if self.rewrites_complex else turn.question
+        analysis, usage = await analyse_question(turn, adapters, asks, asked)
         plan, why = self._base_plan(ask, analysis, turn.intent)
         if self.widens:
             plan = _with_hints(plan, ask, turn.intent)
@@ -138,9 +140,14 @@ class Route(Stage):
         """Return the plan for a question, before what the request wants in detail."""
         level = replace(self.plan, reranked=self.reranked or self.plan.reranked)
         if ask.strategy:
-            plan = with_strategy(ask.strategy, level)
-            wide = self.by_complexity and ask.strategy == "fusion"
-            return (_in_every_way(plan) if wide else plan), "the request asks for it"
+            smaller = ask.level in ROUTED
+            if self.by_complexity and ask.strategy == "fusion":
+                plan = _plan_every_way(level, smaller)
+            elif self.by_complexity and ask.strategy == "dense" and smaller:
+                plan = _plan_by_meaning(level)
+            else:
+                plan = with_strategy(ask.strategy, level)
+            return plan, "the request asks for it"
         if level.strategy == "dense":
             return level, f"level {ask.level}"
         if ask.prefer == "speed":
@@ -163,22 +170,28 @@ def _plan_by_complexity(
     documents first for one that spans several, two stages where precision is wanted, meaning alone
     for a plain fact; the last only where the plan may become `smaller` than the level's."""
     if analysis.complexity >= DEMANDING:
-        plan = _in_every_way(with_strategy("fusion", level))
-        top_k = DEMANDING_TOP_K * level.top_k if smaller else level.top_k
-        return replace(plan, top_k=top_k, verifies=True), "a demanding question"
+        return replace(_plan_every_way(level, smaller), verifies=True), "a demanding question"
     if analysis.sources or analysis.whole_document:
         return with_strategy("hierarchical", level), "it spans documents"
     if precise:
         return with_strategy("two_stage", level), "precision"
     if plain and smaller:
-        plan = with_strategy("dense", level)
-        return replace(plan, top_k=min(plan.top_k, FAST_TOP_K)), "a plain fact"
+        return _plan_by_meaning(level), "a plain fact"
     return level, "neither plain nor demanding"
 
 
-def _in_every_way(plan: Plan) -> Plan:
-    """The plan that also searches other wordings, a broader question and an imagined passage."""
+def _plan_every_way(level: Plan, smaller: bool) -> Plan:
+    """The plan that also searches other wordings, a broader question and an imagined passage, and
+    takes twice the passages of a `smaller` level."""
+    top_k = DEMANDING_TOP_K * level.top_k if smaller else level.top_k
+    plan = replace(with_strategy("fusion", level), top_k=top_k)
     return replace(plan, rewrite="combined") if plan.rewrite == "auto" else plan
+
+
+def _plan_by_meaning(level: Plan) -> Plan:
+    """The plan of a few passages that are searched by meaning alone."""
+    plan = with_strategy("dense", level)
+    return replace(plan, top_k=min(plan.top_k, FAST_TOP_K))
 
 
 def _queries(turn: Turn) -> tuple[str, ...]:

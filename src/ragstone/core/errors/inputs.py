@@ -35,11 +35,11 @@ class UnknownCollection(InputError):
     code = "unknown_collection"
     status = 404
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no collection named {name!r}. "
-            "List them with 'ragstone collections', or create it with 'ragstone ingest'."
-        )
+    def __init__(self, name: str, nearest: Sequence[str] = ()) -> None:
+        hint = "List them with 'ragstone collections', or create it with 'ragstone ingest'."
+        if nearest:
+            hint = f"The nearest: {', '.join(nearest)}. If it is another one, create it first."
+        super().__init__(f"There is no collection named {name!r}. {hint}")
 
 
 class UnknownDocument(InputError):

@@ -43,6 +43,9 @@ class ChatCoreRoute(APIRoute):
         return Json(refusal_body(refusal.message, refusal.code), status, refusal.headers)
 
 
+READS = "contextualize"
+"""The stage that reads the conversation: a database that is away is an error before the stream."""
+
 _ANSWERS = document_responses("application/json", STREAM)
 
 
@@ -55,7 +58,7 @@ def router(parts: DialectParts) -> APIRouter:
         if ask.search_type != "gpt":
             narrow_principal(caller, ask.collection)
         events = service.ask(ask)
-        begun = hold_opening(events, in_stream=(ModelUnavailable.code,))
+        begun = hold_opening(events, in_stream=(ModelUnavailable.code,), through=READS)
         return sse.EventStream(stream_answer(begun, Conversation(ask.search_type)))
 
     @routes.post("/rag/query", response_model=None, responses=_ANSWERS)

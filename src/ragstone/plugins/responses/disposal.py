@@ -52,7 +52,7 @@ class Disposal:
         """Delete what is said of a collection, and the collection if there is one by now."""
         collection = await self._catalog.find_by_id(principal.tenant, id)
         if collection is not None:
-            await self._removal.remove(principal, collection, None)
+            await self._removal.remove(principal.names, collection, None)
         else:
             await self._catalog.drop_collection(principal.tenant, id)
 
@@ -75,7 +75,7 @@ class Disposal:
             collection = await self._catalog.find_by_id(file.tenant, row.collection)
             if collection is not None:
                 with suppress(UnknownDocument):
-                    await self._removal.remove(owner, collection, [row.path])
+                    await self._removal.remove(owner.names, collection, [row.path])
             await self._stores.remove_file(file.tenant, row.collection, file.id)
         await asyncio.to_thread(self._files.delete, file)
 

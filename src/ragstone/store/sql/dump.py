@@ -1,7 +1,7 @@
 """The state store as rows of a backup, and back."""
 
 import base64
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import date
@@ -37,6 +37,7 @@ from ragstone.store.sql.tables import (
     api_keys,
     chunk_readings,
     collections,
+    directory_groups,
     documents,
     ended_sessions,
     entity_mentions,
@@ -46,21 +47,32 @@ from ragstone.store.sql.tables import (
     mentions_read,
     metadata,
     model_readings,
+    people,
     person_tokens,
     revisions,
     running_answers,
     running_parts,
+    shared_conversations,
     sign_in_tries,
     theme_audiences,
     theme_revisions,
     themes,
     unused_indexes,
     waiting_approvals,
+    webhooks,
 )
 
 UNREAD = "This was being indexed when the backup was made. Ingest it again."
 UNENDED = "This had not ended when the backup was made. 'ragstone jobs retry' begins it again."
 ENDED = ("done", "failed", "cancelled")
+
+ACCOUNTS = (people, directory_groups)
+"""What a restore leaves as it is: who was removed, or lost a group, a role or a password to others,
+must not have it again."""
+IDENTIFYING = (collections, api_keys, people)
+"""Tables of which two Ragstones have no row in common."""
+SENT_OUT = (shared_conversations, webhooks)
+"""What lets others read on without an account: a restore does not bring back what was ended."""
 
 
 class SqlDump:
@@ -112,7 +124,7 @@ class SqlDump:
 
     async def replace(
         self, schema: str, rows: Iterable[Rows], collections: Sequence[Collection]
-    ) -> None:
+    ) -> Sequence[str]:
         if schema not in REVISIONS:
             raise ConfigError(
                 f"The backup was written by a newer Ragstone (schema {schema}, this one knows "
@@ -120,9 +132,8 @@ class SqlDump:
             )
         if schema != self.schema:
             with _brought_up(schema, rows) as current:
-                await self._replace_rows(current, collections)
-        else:
-            await self._replace_rows(rows, collections)
+                return await self._replace_rows(current, collections)
+        return await self._replace_rows(rows, collections)
 
     async def flaws(self) -> list[str]:
         async with self._database.read_view() as connection:
@@ -133,18 +144,23 @@ class SqlDump:
         flaws = [f"The state's file is damaged: {line}." for line in said if line != "ok"]
         return flaws + [f"A row of {row[0]} belongs to no row of {row[2]}." for row in broken]
 
-    async def _replace_rows(self, rows: Iterable[Rows], those: Sequence[Collection]) -> None:
+    async def _replace_rows(
+        self, rows: Iterable[Rows], those: Sequence[Collection]
+    ) -> Sequence[str]:
+        removed: list[str] = []
+
         async def work(connection: AsyncConnection) -> Any:
             before = await connection.run_sync(_indexes)
-            keys, sessions = await connection.run_sync(_withdrawn)
+            rights = await connection.run_sync(_read_rights)
             await connection.run_sync(lambda sync: _insert_rows(sync, metadata, rows))
-            await connection.run_sync(lambda sync: _keep_withdrawn(sync, keys, sessions))
+            removed[:] = await connection.run_sync(lambda sync: _keep_rights(sync, rights))
             await connection.run_sync(lambda sync: _end_unfinished_work(sync, those))
             await connection.run_sync(lambda sync: revising.put_unused(sync, before))
             await continue_numbering(connection)
             return await connection.run_sync(self._catalog.replace_rows)
 
         await self._database.write(work, self._catalog.apply_replacement)
+        return removed
 
 
 def _indexes(connection: Connection) -> list[Collection]:
@@ -153,29 +169,62 @@ def _indexes(connection: Connection) -> list[Collection]:
     return [*(to_collection(dict(row)) for row in now), *revising.list_unused(connection)]
 
 
-def _withdrawn(connection: Connection) -> tuple[list[Row], list[Row]]:
-    """The keys that there are, and the sessions that have ended."""
-    read = (connection.execute(select(table)).mappings() for table in (api_keys, ended_sessions))
-    keys, sessions = ([dict(row) for row in rows] for rows in read)
-    return keys, sessions
+def _read_rights(connection: Connection) -> dict[Table, list[Row]]:
+    """Return what tells who may do what now."""
+    return {
+        table: [dict(row) for row in connection.execute(select(table)).mappings()]
+        for table in (collections, api_keys, ended_sessions, *ACCOUNTS, *SENT_OUT)
+    }
 
 
-def _keep_withdrawn(connection: Connection, keys: list[Row], sessions: list[Row]) -> None:
+def _keep_rights(connection: Connection, now: Mapping[Table, list[Row]]) -> list[str]:
+    """Let nothing count again that was withdrawn since the backup; return the names of accounts
+    that are therefore not back.
+
+    A state that has nothing in common with the backup is that of another Ragstone or a new one:
+    nothing of the backup was withdrawn in it.
+    """
+    restored = _read_rights(connection)
+    is_continued = any(
+        _identify(now, table) & _identify(restored, table)
+        for table in (collections, api_keys, people)
+    )
+    _keep_withdrawn_secrets(connection, now, _identify(restored, api_keys))
+    if not is_continued:
+        return []
+    for table in SENT_OUT:
+        for (id,) in _identify(restored, table) - _identify(now, table):
+            connection.execute(table.delete().where(table.c.id == id))
+    for table in ACCOUNTS:
+        connection.execute(table.delete())
+        if now[table]:
+            connection.execute(insert(table), now[table])
+    present = {(row["tenant"], row["user"]) for row in now[people]}
+    return sorted(
+        row["user"] for row in restored[people] if (row["tenant"], row["user"]) not in present
+    )
+
+
+def _identify(rights: Mapping[Table, list[Row]], table: Table) -> set[tuple[Any, ...]]:
+    """Return what a row of the table has that no other Ragstone's has."""
+    names = ["id"] if "id" in table.c else ["tenant", "user", "created_at"]
+    return {tuple(row[name] for name in names) for row in rights[table]}
+
+
+def _keep_withdrawn_secrets(
+    connection: Connection, rights: Mapping[Table, list[Row]], known: set[tuple[Any, ...]]
+) -> None:
     """Let no secret count again that was revoked, rotated or signed out of since the backup. A key
     that was made since is revoked, and not forgotten: from the first one on nobody is let in
     without."""
-    known = set(connection.execute(select(api_keys.c.id)).scalars())
     now = state_time()
-    for key in keys:
-        if key["id"] not in known and key["revoked_at"] is None:
+    for key in rights[api_keys]:
+        if (key["id"],) not in known and key["revoked_at"] is None:
             key["revoked_at"] = now
-    for table, column, rows in (
-        (api_keys, api_keys.c.id, keys),
-        (ended_sessions, ended_sessions.c.name, sessions),
-    ):
-        for row in rows:
-            connection.execute(table.delete().where(column == row[column.name]))
-            connection.execute(insert(table).values(row))
+    for column in (api_keys.c.id, ended_sessions.c.name):
+        for row in rights[column.table]:
+            connection.execute(column.table.delete().where(column == row[column.name]))
+            connection.execute(insert(column.table).values(row))
 
 
 def _insert_rows(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:
