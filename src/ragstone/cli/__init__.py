@@ -26,7 +26,7 @@ from ragstone.cli.settings import app as settings_app
 from ragstone.cli.starting import pause_garbage_collection, seldom_collected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
-from ragstone.core.turn import Level, SearchOptions
+from ragstone.core.turn import Ask, Level, SearchOptions
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -185,7 +185,6 @@ def ask(
 ) -> None:
     """Answer a question from the documents, with sources."""
     from ragstone.cli import commands
-    from ragstone.core.turn import Ask
 
     if agent and comments:
         fail("--agent and --comments exclude each other: leave one of them out.")
@@ -225,7 +224,6 @@ def chat(
 ) -> None:
     """Ask one question after another; each line of standard input where it is no terminal."""
     from ragstone.cli.chat import chat, new_room
-    from ragstone.core.turn import Ask
 
     asked = Ask(
         "",
@@ -256,7 +254,6 @@ def search(
 ) -> None:
     """Show the passages that fit a query best, with scores."""
     from ragstone.cli import commands
-    from ragstone.core.turn import Ask
 
     asked = Ask(
         question,

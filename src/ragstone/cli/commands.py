@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.cli import show
-from ragstone.cli.show import err, one_line, out_json, print_text
+from ragstone.cli.printing import err, one_line, out_json, print_text, table
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import InputError, RagstoneError, UnknownApproval
 from ragstone.core.events import AgentStep, Done, Failed, Note, Token, correction_notice
@@ -111,7 +111,7 @@ async def search(service: Service, question: Ask, *, under: Sequence[str], as_js
     await _check_folders(service, question, under)
     found = await service.search(question)
     if as_json:
-        out_json(wire.dump(found))
+        out_json(found)
     else:
         if found.corrected:
             err(correction_notice(found.corrected))
@@ -202,7 +202,7 @@ async def _follow(service: Service, steps: Any, quiet: bool) -> Progress:
 
 def _show_end(progress: Progress, as_json: bool) -> int:
     if as_json:
-        out_json(wire.dump(progress))
+        out_json(progress)
     else:
         show.show_summary(progress)
     if progress.error:
@@ -214,20 +214,20 @@ async def stats(service: Service, days: int, *, as_json: bool) -> int:
     """Print the sums of the last days."""
     report = await service.report(Principal(), days)
     if as_json:
-        out_json(wire.dump(report))
+        out_json(report)
         return 0
     if not report.days:
         print_text(f"Nothing was asked in the last {days} days.")
         return 0
     head = ("day", "questions", "refused", "blocked", "prompt tokens", "answer tokens", "cost in $")
-    show.table(head, [(*astuple(day)[:-1], f"{day.cost:.4f}") for day in report.days])
+    table(head, [(*astuple(day)[:-1], f"{day.cost:.4f}") for day in report.days])
     if report.strategies:
         print_text()
         searched = [
             (s.strategy, s.executions, f"{1000 * s.seconds:,.0f}", _share(s.confidence))
             for s in report.strategies
         ]
-        show.table(("strategy", "questions", "ms", "confidence"), searched)
+        table(("strategy", "questions", "ms", "confidence"), searched)
     return 0
 
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.registry import OURS, PLUGINS_OFF, Extension, find_plugins, summary
+from ragstone.cli.printing import err, out_json, print_text
+from ragstone.core.errors import ConfigError
+from ragstone.registry import OURS, PLUGINS_OFF, Extension, find_installed, find_plugins, summary
 
 if TYPE_CHECKING:
     from ragstone.registry import Registry
@@ -59,8 +61,6 @@ def plugins(
 ) -> None:
     """Show what can be added by a package, and what is there. The exit status is 1 if anything of
     another package is broken. Packages are imported to find that out."""
-    from ragstone.cli.show import err, out_json, print_text
-
     known = points()
     names = [item.group.removeprefix(f"{OURS}.") for item in known]
     if point is not None and point not in names:
@@ -96,8 +96,6 @@ def _rows(registry: "Registry[Any]", added: bool) -> list[dict[str, str]]:
 
 def _summary(registry: "Registry[Any]", name: str) -> str:
     """The first line of an extension's description, and its error if it has one."""
-    from ragstone.core.errors import ConfigError
-
     try:
         found = registry.load(name)
     except ConfigError:
@@ -107,9 +105,6 @@ def _summary(registry: "Registry[Any]", name: str) -> str:
 
 def _problems(known: "list[Registry[Any]]") -> list[str]:
     """One sentence for everything of another package that cannot be used."""
-    from ragstone.core.errors import ConfigError
-    from ragstone.registry import find_installed
-
     problems: list[str] = []
     for registry in known:
         problems += registry.refusals

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
+from ragstone.cli.printing import err, one_line
 from ragstone.core.correlation import CURRENT
 from ragstone.core.disk import disk_errors
 from ragstone.core.errors import RagstoneError
@@ -139,15 +140,11 @@ def run_step(work: Callable[[], T], settings: "Settings") -> T:
 
 
 def fail(message: str, status: int = 1) -> NoReturn:
-    from ragstone.cli.show import err
-
     err(f"ragstone: {message}")
     raise typer.Exit(status)
 
 
 def confirm(question: str, otherwise: str = "add --yes to delete without being asked") -> None:
-    from ragstone.cli.show import one_line
-
     if not sys.stdin.isatty():
         raise typer.BadParameter(otherwise)
     if not typer.confirm(one_line(question)):

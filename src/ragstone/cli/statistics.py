@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from typing import cast
 
-from ragstone.cli.show import out_json, print_text, table
+from ragstone.cli.printing import out_json, print_text, table
 from ragstone.core.records import By, QuestionTrace, StageUse
 from ragstone.core.turn import Principal
-from ragstone.service import Service, wire
+from ragstone.service import Service
 
 STAGE = "stage"
 KINDS = ("day", "user", "user_id", "room", "model", STAGE)
@@ -19,7 +19,7 @@ async def show(service: Service, days: int, by: str, as_json: bool) -> int:
         return _stages(await service.statistics.stages(tenant, days), as_json)
     found = await service.statistics.use(tenant, days, cast(By, by))
     if as_json:
-        out_json({"use": [wire.dump(item) for item in found]})
+        out_json({"use": found})
         return 0
     head = (by, "questions", "refused", "blocked", "prompt tokens", "answer tokens", "cost in $")
     rows = [
@@ -43,7 +43,7 @@ async def show(service: Service, days: int, by: str, as_json: bool) -> int:
 
 def _stages(found: list[StageUse], as_json: bool) -> int:
     if as_json:
-        out_json({"stages": [wire.dump(use) for use in found]})
+        out_json({"stages": found})
     elif not found:
         print_text("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
     else:
@@ -56,7 +56,7 @@ async def traces(service: Service, limit: int, as_json: bool) -> int:
     """Print the newest questions."""
     found = await service.statistics.traces(Principal().tenant, limit)
     if as_json:
-        out_json({"traces": [wire.dump(item) for item in found]})
+        out_json({"traces": found})
     elif not found:
         print_text("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
     else:
@@ -77,7 +77,7 @@ async def trace(service: Service, id: str, as_json: bool) -> int:
     """Print what each stage did for one question."""
     one = await service.statistics.trace(Principal().tenant, id)
     if as_json:
-        out_json(wire.dump(one))
+        out_json(one)
         return 0
     print_text(
         f"{one.id}, asked by {one.user} at {_time(one.at)}: {one.finish}, {_ms(one.seconds)} ms"
