@@ -30,7 +30,7 @@ from ragstone.settings import Settings
 from ragstone.store.sql import migrations
 from ragstone.store.sql.dump import SqlDump
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.keys import SqlKeys
+from ragstone.store.sql.people import SqlKeys
 from ragstone.store.sql.tables import documents, jobs, statistics
 from tests.backup.house import House, opened
 from tests.databases import DatabaseOpener

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from ragstone import __version__
 from ragstone.cli import app
-from ragstone.cli.added_commands import command_tree
+from ragstone.cli.plugins import command_tree
 from ragstone.core import errors, events
 from ragstone.engine.stage import Stage
 from ragstone.language.templates import PROMPTS

@@ -15,7 +15,7 @@ from ragstone.core.filters import Not, Or, eq
 from ragstone.core.turn import Ask, Principal
 from ragstone.ingest.write import Writer
 from ragstone.local import Ragstone
-from ragstone.local.collections import identify_collection
+from ragstone.local.configured import identify_collection
 from ragstone.service import IngestRequest, Progress
 from ragstone.service.keys import KeyGrant
 from ragstone.settings import CacheSettings, Settings

@@ -30,9 +30,8 @@ from ragstone.core.turn import Ask, Principal
 from ragstone.jobs import ending
 from ragstone.local import Ragstone
 from ragstone.plugins.webhooks import deliver, service
-from ragstone.plugins.webhooks.addresses import is_public
-from ragstone.plugins.webhooks.contract import WEBHOOKS
-from ragstone.plugins.webhooks.records import EventType, NewWebhook, Webhook
+from ragstone.plugins.webhooks.contract import WEBHOOKS, EventType, NewWebhook, Webhook
+from ragstone.plugins.webhooks.deliver import is_public
 from ragstone.plugins.webhooks.store import SqlWebhooks, find_store
 from ragstone.service import IngestRequest
 from ragstone.service.keys import KeyGrant

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.added_commands import ExtensibleGroup
 from ragstone.cli.cache import app as cache_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
@@ -19,11 +18,20 @@ from ragstone.cli.managing import app as managing
 from ragstone.cli.mcp import app as mcp_app
 from ragstone.cli.models import app as models_app
 from ragstone.cli.people import app as people_app
+from ragstone.cli.plugins import ExtensibleGroup
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.readers import app as readers_app
-from ragstone.cli.running import CommandContext, Context, context_settings, fail, run, run_guarded
+from ragstone.cli.running import (
+    CommandContext,
+    Context,
+    context_settings,
+    fail,
+    pause_garbage_collection,
+    run,
+    run_guarded,
+    seldom_collected,
+)
 from ragstone.cli.settings import app as settings_app
-from ragstone.cli.starting import pause_garbage_collection, seldom_collected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Ask, Level, SearchOptions

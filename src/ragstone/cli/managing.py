@@ -61,8 +61,7 @@ def token(
 
 def _show_token(settings: "Settings", login: bool) -> None:
     """Raises ConfigError without a data directory, or for `login` a server that takes it."""
-    from ragstone.service.local_token import local_token, login_address
-    from ragstone.service.server_file import check_login, find_server
+    from ragstone.service.server_file import check_login, find_server, local_token, login_address
 
     data = settings.ragstone_data.expanduser().absolute()
     if not data.is_dir():
@@ -261,12 +260,12 @@ def stats(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show what was asked, what it cost, and how each search strategy did."""
-    from ragstone.cli import commands, statistics
+    from ragstone.cli import commands
 
-    if by and by not in statistics.KINDS:
-        raise typer.BadParameter(f"--by takes one of {', '.join(statistics.KINDS)}")
+    if by and by not in commands.KINDS:
+        raise typer.BadParameter(f"--by takes one of {', '.join(commands.KINDS)}")
     if by:
-        run(context_settings(context), lambda s: statistics.show(s, days, by, as_json))
+        run(context_settings(context), lambda s: commands.show_use(s, days, by, as_json))
     else:
         run(context_settings(context), lambda s: commands.stats(s, days, as_json=as_json))
 
@@ -281,9 +280,9 @@ def trace(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show what became of the last questions, or what each stage did for one."""
-    from ragstone.cli import statistics
+    from ragstone.cli import commands
 
     if id:
-        run(context_settings(context), lambda s: statistics.trace(s, id, as_json))
+        run(context_settings(context), lambda s: commands.trace(s, id, as_json))
     else:
-        run(context_settings(context), lambda s: statistics.traces(s, limit, as_json))
+        run(context_settings(context), lambda s: commands.traces(s, limit, as_json))

@@ -1,7 +1,11 @@
-"""The settings as they hold for a question, and the recipes that they make."""
+"""The settings as they hold for a question, and the recipes that they make.
+
+Completes a question: the id of its collection, and the values that its ranges mean.
+"""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,12 +13,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ragstone.core.clock import state_time
-from ragstone.core.errors import ConfigError, InvalidSetting, RagstoneError
+from ragstone.core.errors import ConfigError, InvalidSetting, RagstoneError, StateUnavailable
 from ragstone.core.faults import describe_fault
+from ragstone.core.filters import expand_ranges, range_keys, simplify
 from ragstone.core.records import Collection, StoredSetting
 from ragstone.core.turn import LEVELS, Ask
 from ragstone.engine.recipe import Recipe
 from ragstone.guard.guard import Guard
+from ragstone.ports import Catalog, CollectionNames, find_collection
 from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import Recipes, guard
 from ragstone.recipes.stage_options import PREFIX
@@ -221,3 +227,31 @@ def _error_sentence(error: Exception) -> str:
         said = describe_fault(first)
         return f"These settings do not fit together: {name + ': ' if name else ''}{said}."
     return str(error)
+
+
+async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
+    """The question with the id of the collection that has the name now, and a filter that does not
+    ask for the name. Where the store does not answer it stays as it is, and fails with that."""
+    if ask.collection_id:
+        return ask
+    with suppress(StateUnavailable):
+        id = await names.identity(ask.principal.tenant, ask.collection, make=False)
+        where = ask.where and simplify(ask.where, "collection", ask.collection)
+        return replace(ask, collection_id=id, where=where)
+    return ask
+
+
+async def with_known_values(catalog: Catalog, ask: Ask) -> Ask:
+    """Return the question with each range of metadata as the values that documents have within it.
+
+    Raises InvalidFilter.
+    """
+    keys = range_keys(ask.where) if ask.where is not None else frozenset[str]()
+    if ask.where is None or not keys:
+        return ask
+    collection = await find_collection(catalog, ask)
+    if collection is None:
+        return replace(ask, where=expand_ranges(ask.where, {}))
+    counted = await catalog.metadata_values(collection.tenant, collection.id, keys)
+    values = {key: [item.value for item in some] for key, some in counted.items()}
+    return replace(ask, where=expand_ranges(ask.where, values))

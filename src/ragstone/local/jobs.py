@@ -12,13 +12,13 @@ from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.limits import check_ask
-from ragstone.core.provenance import Reader
+from ragstone.core.readers import Reader
 from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.ending import KEEP_SECONDS
 from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, format_request, question_id
 from ragstone.jobs.runner import Runner
-from ragstone.local.collections import identify_collection
+from ragstone.local.configured import identify_collection
 from ragstone.ports import CollectionNames
 from ragstone.ports.jobs import (
     CANCELLED,

@@ -32,7 +32,6 @@ from ragstone.ports.catalog import (
     find_collection,
     need_collection,
 )
-from ragstone.ports.collections import Vocabulary
 from ragstone.ports.conversations import ConversationStore, FeedbackStore, Lease, Traces, read_turns
 from ragstone.ports.embedding import (
     IN_BULK,
@@ -50,7 +49,7 @@ from ragstone.ports.embedding import (
     Vectors,
     in_bulk,
 )
-from ragstone.ports.graph import EntityGraph
+from ragstone.ports.graph import EntityGraph, Vocabulary
 from ragstone.ports.guarding import (
     Checker,
     Claim,

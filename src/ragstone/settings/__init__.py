@@ -7,7 +7,6 @@ can change at run time is changed in the state store: `ragstone.recipes.setting_
 
 from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.all import Settings
-from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.models import (
     EmbeddingSettings,
     LlmSettings,
@@ -15,18 +14,24 @@ from ragstone.settings.models import (
     RerankSettings,
     StandbySettings,
 )
-from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
-from ragstone.settings.rag import RagSettings, SelfRagSettings
-from ragstone.settings.read import load
-from ragstone.settings.server import ServerSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
-from ragstone.settings.understanding import (
+from ragstone.settings.rag import (
     AdaptiveSettings,
     CacheSettings,
     ConversationSettings,
+    RagSettings,
+    SelfRagSettings,
     SpellingSettings,
 )
+from ragstone.settings.read import load
+from ragstone.settings.server import (
+    DialectSettings,
+    LogSettings,
+    ServerSettings,
+    StatisticsSettings,
+    TelemetrySettings,
+)
+from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 
 __all__ = [
     "AdaptiveSettings",

@@ -27,13 +27,12 @@ from ragstone.core.errors import (
 )
 from ragstone.core.events import Done, Failed
 from ragstone.core.limits import check_ask
-from ragstone.core.provenance import Provenance
+from ragstone.core.readers import Provenance
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.jobs.runner import Report, Work
 from ragstone.local.added import Answering, ServiceParts, WorkParts
 from ragstone.local.jobs import PRIORITIES, LocalJobs
-from ragstone.plugins.evaluation.contract import Which
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     MAX_SETTINGS,
     AskSetting,
     EvaluationRun,
@@ -41,6 +40,7 @@ from ragstone.plugins.evaluation.records import (
     OutcomeChange,
     QuestionSet,
     SetQuestion,
+    Which,
 )
 from ragstone.plugins.evaluation.sets import judging, measuring, reading, reporting
 from ragstone.plugins.evaluation.store import SqlEvaluations, StoredRun, own_store

@@ -18,8 +18,7 @@ from ragstone.core.wording import format_count
 from ragstone.plugins.evaluation.commands import app
 
 if TYPE_CHECKING:
-    from ragstone.plugins.evaluation.contract import EvaluationService
-    from ragstone.plugins.evaluation.records import AskSetting, EvaluationRun
+    from ragstone.plugins.evaluation.contract import AskSetting, EvaluationRun, EvaluationService
     from ragstone.service import Service
 
 __all__ = ["app"]
@@ -103,7 +102,7 @@ def _write(file: Path, text: str) -> None:
 
 def _setting(text: str) -> "AskSetting":
     """Return a setting as it is typed; raises InputError."""
-    from ragstone.plugins.evaluation.records import AskSetting
+    from ragstone.plugins.evaluation.contract import AskSetting
     from ragstone.service import wire
 
     inner = {field.name for field in fields(SearchOptions)}

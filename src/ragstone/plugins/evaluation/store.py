@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.turn import Principal
 from ragstone.local.added import AdapterParts
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     AskSetting,
     EvaluationRun,
     Outcome,

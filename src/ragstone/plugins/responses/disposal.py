@@ -9,8 +9,8 @@ from ragstone.core.errors import FileInUse, Forbidden, RagstoneError, UnknownDoc
 from ragstone.core.turn import Principal
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.removal import Removal
+from ragstone.plugins.responses.contract import StoreFile
 from ragstone.plugins.responses.kept_files import Files, KeptFile
-from ragstone.plugins.responses.records import StoreFile
 from ragstone.plugins.responses.store import own_store
 from ragstone.ports import Adapters
 

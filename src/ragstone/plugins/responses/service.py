@@ -8,9 +8,9 @@ from typing import TypeVar
 from ragstone.core.errors import UnknownFile
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
+from ragstone.plugins.responses.contract import StoreFile, VectorStore
 from ragstone.plugins.responses.disposal import Disposal
 from ragstone.plugins.responses.kept_files import Files
-from ragstone.plugins.responses.records import StoreFile, VectorStore
 from ragstone.plugins.responses.store import own_store
 from ragstone.ports import Adapters
 

@@ -8,7 +8,7 @@ from sqlalchemy import Table, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.local.added import AdapterParts
-from ragstone.plugins.responses.records import StoreFile, VectorStore
+from ragstone.plugins.responses.contract import StoreFile, VectorStore
 from ragstone.ports import Adapters
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import put

@@ -12,8 +12,7 @@ from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
-    from ragstone.plugins.verified.contract import VerifiedService
-    from ragstone.plugins.verified.records import SourcePlace, VerifiedAnswer
+    from ragstone.plugins.verified.contract import SourcePlace, VerifiedAnswer, VerifiedService
     from ragstone.service import Service
 
 app = typer.Typer(
@@ -128,7 +127,7 @@ def format_end(answer: "VerifiedAnswer") -> str:
 
 def parse_place(text: str) -> "SourcePlace":
     """Return a source as it is typed. Raises InputError."""
-    from ragstone.plugins.verified.records import SourcePlace
+    from ragstone.plugins.verified.contract import SourcePlace
 
     path, sign, span = text.rpartition("#")
     start, dash, end = span.partition("-")

@@ -16,7 +16,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.markers import find_markers
-from ragstone.plugins.verified.records import State, VerifiedAnswer, VerifiedSource
+from ragstone.plugins.verified.contract import State, VerifiedAnswer, VerifiedSource
 from ragstone.plugins.verified.store import own_store
 from ragstone.ports import Adapters, Embedder, find_collection
 from ragstone.recipes.stages import AddedStage, RecipeKey

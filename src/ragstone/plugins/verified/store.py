@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.local.added import AdapterParts
-from ragstone.plugins.verified.records import VerifiedAnswer, VerifiedSource
+from ragstone.plugins.verified.contract import VerifiedAnswer, VerifiedSource
 from ragstone.ports import Adapters
 from ragstone.service import wire
 from ragstone.store.sql.database import Database

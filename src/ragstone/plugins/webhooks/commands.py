@@ -11,8 +11,7 @@ from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
-    from ragstone.plugins.webhooks.contract import WebhookService
-    from ragstone.plugins.webhooks.records import EventType, Webhook
+    from ragstone.plugins.webhooks.contract import EventType, Webhook, WebhookService
     from ragstone.service import Service
 
 app = typer.Typer(
@@ -117,7 +116,7 @@ def _format_state(webhook: "Webhook") -> str:
 
 def _event_type(text: str) -> "EventType":
     """Return a type of events as it is typed. Raises InputError."""
-    from ragstone.plugins.webhooks.records import EVENT_TYPES
+    from ragstone.plugins.webhooks.contract import EVENT_TYPES
 
     for known in EVENT_TYPES:
         if text == known:

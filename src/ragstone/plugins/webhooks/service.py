@@ -13,8 +13,7 @@ from ragstone.core.errors import InputError, RagstoneError, UnknownWebhook
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
 from ragstone.local.jobs import LocalJobs
-from ragstone.plugins.webhooks.addresses import parse_address, resolve
-from ragstone.plugins.webhooks.records import (
+from ragstone.plugins.webhooks.contract import (
     EVENT_TYPES,
     TEST,
     Delivery,
@@ -23,6 +22,7 @@ from ragstone.plugins.webhooks.records import (
     NewWebhook,
     Webhook,
 )
+from ragstone.plugins.webhooks.deliver import parse_address, resolve
 from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook, find_store
 
 log = logging.getLogger(__name__)

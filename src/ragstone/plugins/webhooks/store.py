@@ -33,7 +33,7 @@ from ragstone.core.clock import state_time
 from ragstone.core.turn import Principal
 from ragstone.local.added import AdapterParts
 from ragstone.local.jobs import USUAL_PRIORITY
-from ragstone.plugins.webhooks.records import KIND, Delivery, NewEvent, Webhook
+from ragstone.plugins.webhooks.contract import KIND, Delivery, NewEvent, Webhook
 from ragstone.ports import Adapters
 from ragstone.ports.jobs import DONE, ENDED, INGEST, QUEUED, RUNNING, WRITING, NewJob
 from ragstone.store.sql.database import Database

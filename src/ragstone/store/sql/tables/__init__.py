@@ -30,6 +30,9 @@ from ragstone.store.sql.tables.documents import (
     looks,
     readers,
     revisions,
+    source_items,
+    source_runs,
+    sources,
     store_files,
     unused_indexes,
     vector_stores,
@@ -51,12 +54,15 @@ from ragstone.store.sql.tables.operation import (
     api_keys,
     blocked_questions,
     counters,
+    directory_groups,
     done_once,
     ended_sessions,
     job_kinds,
     job_workers,
     jobs,
     marks,
+    people,
+    person_tokens,
     prompts,
     quota_use,
     quotas,
@@ -64,14 +70,13 @@ from ragstone.store.sql.tables.operation import (
     running_parts,
     settings,
     settings_log,
+    sign_in_tries,
     topic_vectors,
     topics,
     waiting_approvals,
     webhook_documents,
     webhooks,
 )
-from ragstone.store.sql.tables.people import directory_groups, people, person_tokens, sign_in_tries
-from ragstone.store.sql.tables.sources import source_items, source_runs, sources
 
 __all__ = [
     "api_keys",
