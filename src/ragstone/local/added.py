@@ -4,18 +4,10 @@ of documents, operations, and kinds of jobs.
 What plugins and packages put round every operation: all ways in call the same service.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, cast
-
-from ragstone.registry import Registry
-from ragstone.service.contract import Operation, operations
-
-if TYPE_CHECKING:
-    from ragstone.local import Ragstone
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 from ragstone.core.events import Event
 from ragstone.core.records import Collection
@@ -27,9 +19,12 @@ from ragstone.local.jobs import LocalJobs
 from ragstone.local.removal import Removal
 from ragstone.ports import Adapters, ChunkIndex, Embedder, Retriever
 from ragstone.ports.state import Directory
+from ragstone.registry import Registry
+from ragstone.service.contract import Operation, operations
 from ragstone.settings import Settings
 
 if TYPE_CHECKING:
+    from ragstone.local import Ragstone
     from ragstone.store.sql.database import Database
 
 
@@ -50,6 +45,27 @@ class AdapterParts:
 ADDED_ADAPTERS: Registry[Any] = Registry("ragstone.adapters", "adapter", {}, makes=object)
 """By their name in `Adapters.added`, made of `AdapterParts`: the adapter, or None where it cannot
 work. An adapter with a method `aclose` is closed with the rest."""
+
+
+class StateStore:
+    """A plugin's store on the state: `make` is the target of its row among the adapters, whose
+    `name` it has."""
+
+    name: ClassVar[str]
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    @classmethod
+    def make(cls, parts: AdapterParts) -> Self:
+        """Make the store of this process."""
+        return cls(parts.database)
+
+    @classmethod
+    def of(cls, adapters: Adapters) -> Self:
+        """Return the store that `make` has made."""
+        store: Self = adapters.added[cls.name]
+        return store
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from ragstone.access.asking import check_everywhere
 from ragstone.core.clock import state_time
 from ragstone.core.errors import InputError, UnknownQuota
 from ragstone.core.turn import Principal
-from ragstone.local.added import AdapterParts, ServiceParts
+from ragstone.local.added import ServiceParts, StateStore
 from ragstone.plugins.quotas.records import (
     EVERY_USER,
     MonthUse,
@@ -27,17 +27,15 @@ from ragstone.plugins.quotas.records import (
     parse_subject,
 )
 from ragstone.ports import Adapters
-from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import add_statement, put
 from ragstone.store.sql.tables import quota_use, quotas
 
 
-class SqlQuotas:
+class SqlQuotas(StateStore):
     """Quotas and the use of them by tenant and subject. Methods raise StateUnavailable and
     StorageFull."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "quotas"
 
     async def put(
         self, tenant: str, subject: Subject, tokens: int | None, cost: float | None
@@ -99,11 +97,6 @@ class SqlQuotas:
             connection.execute(statement, rows)
 
         await self._database.keep(work)
-
-
-def open_store(parts: AdapterParts) -> SqlQuotas:
-    """Make the adapter of this process."""
-    return SqlQuotas(parts.database)
 
 
 def find_store(adapters: Adapters) -> SqlQuotas | None:
@@ -176,5 +169,5 @@ class LocalQuotas:
 
 def open_service(parts: ServiceParts) -> LocalQuotas:
     """Make the operations of this process."""
-    store: SqlQuotas = parts.adapters.added["quotas"]
+    store: SqlQuotas = SqlQuotas.of(parts.adapters)
     return LocalQuotas(store)

@@ -21,21 +21,19 @@ from ragstone.core.conversation import ConversationKey, StoredTurn, conversation
 from ragstone.core.errors import InputError, UnknownNote, UnknownRoom, UnknownShare
 from ragstone.core.readers import Provenance, Reader
 from ragstone.core.turn import Principal
-from ragstone.local.added import AdapterParts, ServiceParts
+from ragstone.local.added import ServiceParts, StateStore
 from ragstone.plugins.sharing.contract import KeptAnswer, Share, SharedConversation
 from ragstone.ports import Adapters, read_turns
-from ragstone.store.sql.database import Database
 from ragstone.store.sql.entry_codec import dump_notes, load_notes, origin_text, readable, text
 from ragstone.store.sql.rows import put
 from ragstone.store.sql.tables import notes, shared_conversations
 
 
-class SqlSharing:
+class SqlSharing(StateStore):
     """Shares and notes by tenant and user, who is erased with them. Methods raise StateUnavailable
     and StorageFull."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "sharing"
 
     async def put_share(self, tenant: str, share: Share) -> None:
         """Keep a share, instead of the one of its id."""
@@ -130,17 +128,6 @@ class SqlSharing:
         return await self._database.write(work)
 
 
-def open_store(parts: AdapterParts) -> SqlSharing:
-    """Make the adapter of this process."""
-    return SqlSharing(parts.database)
-
-
-def own_store(adapters: Adapters) -> SqlSharing:
-    """Return the store that `open_store` has made."""
-    store: SqlSharing = adapters.added["sharing"]
-    return store
-
-
 def _owner_conditions(table: Table, whose: Principal) -> tuple[ColumnElement[bool], ...]:
     return table.c.tenant == whose.tenant, table.c.user == whose.user
 
@@ -165,7 +152,7 @@ class LocalShares:
 
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
-        self._store = own_store(adapters)
+        self._store = SqlSharing.of(adapters)
 
     async def put(self, principal: Principal, room: str, user_id: str = "") -> Share:
         check_known()
@@ -239,7 +226,7 @@ class LocalNotes:
 
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
-        self._store = own_store(adapters)
+        self._store = SqlSharing.of(adapters)
 
     async def put(
         self, principal: Principal, room: str, answer: str, comment: str = "", user_id: str = ""

@@ -23,7 +23,7 @@ from ragstone.plugins.verified.contract import (
     VerifiedSource,
 )
 from ragstone.plugins.verified.give_verified import asks_same, find_sources, find_state
-from ragstone.plugins.verified.store import own_store
+from ragstone.plugins.verified.store import SqlVerified
 from ragstone.ports import Adapters, Embedder, Vectors, need_collection
 
 MIN_LIKENESS = 0.6
@@ -39,7 +39,7 @@ class LocalVerified:
 
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
-        self._store = own_store(adapters)
+        self._store = SqlVerified.of(adapters)
 
     async def list_all(self, principal: Principal, collection: str) -> list[VerifiedAnswer]:
         known = await need_collection(self._adapters.catalog, principal.tenant, collection)

@@ -5,23 +5,20 @@ Where messages may be sent: not into private networks, unless the operator says 
 
 import asyncio
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING
-
-from ragstone.core.errors import InputError
-
-if TYPE_CHECKING:
-    import httpx2
 from datetime import UTC, datetime
-from typing import Any
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING, Any
 
 from ragstone import __version__
 from ragstone.core.clock import state_time
-from ragstone.core.errors import Postponed, RagstoneError
+from ragstone.core.errors import InputError, Postponed, RagstoneError
 from ragstone.jobs.runner import Report, Work
 from ragstone.local.added import WorkParts
-from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook, find_store
+from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook
 from ragstone.ports.jobs import Job
+
+if TYPE_CHECKING:
+    import httpx2
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -173,7 +170,7 @@ def open_work(parts: WorkParts) -> Work | None:
     """Make what does such jobs; None in a process that ends when its command does."""
     if not parts.serves:
         return None
-    store = find_store(parts.adapters)
+    store = SqlWebhooks.of(parts.adapters)
 
     async def work(job: Job, report: Report) -> dict[str, Any]:
         return await deliver(store, job)

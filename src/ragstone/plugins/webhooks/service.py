@@ -23,7 +23,7 @@ from ragstone.plugins.webhooks.contract import (
     Webhook,
 )
 from ragstone.plugins.webhooks.deliver import parse_address, resolve
-from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook, find_store
+from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook
 
 log = logging.getLogger(__name__)
 
@@ -115,4 +115,4 @@ class LocalWebhooks:
 
 def open_service(parts: ServiceParts) -> LocalWebhooks:
     """Make the operations of this process."""
-    return LocalWebhooks(find_store(parts.adapters), parts.jobs)
+    return LocalWebhooks(SqlWebhooks.of(parts.adapters), parts.jobs)
