@@ -181,6 +181,7 @@ def observe(service: "Ragstone", observers: Iterable[Observer]) -> "Ragstone":
     for part, methods in parts.items():
         inner = getattr(service, part)
         whole[part] = _Observed(inner, methods)
+        # Syncs that are due the service begins itself; they are seen like those of people.
         if hasattr(inner, "observed"):
             inner.observed = whole[part]
     return cast("Ragstone", _Observed(service, whole))

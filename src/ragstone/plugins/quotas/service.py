@@ -100,7 +100,7 @@ class SqlQuotas(StateStore):
 
 
 def find_store(adapters: Adapters) -> SqlQuotas | None:
-    """Return the store that `open_store` has made, None where nothing is kept."""
+    """Return the store that `make` has made, None where nothing is kept."""
     return adapters.added.get("quotas")
 
 

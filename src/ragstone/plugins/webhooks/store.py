@@ -246,6 +246,7 @@ def _queue_news(connection: Connection, *, id: str) -> int:
         return 0
     now = state_time()
     names = _find_names(connection, webhook, now)
+    # Whoever lost the right to make a webhook is told nothing more by the one that is there.
     if names is None:
         reason = "Who made it is no administrator of all collections any more."
         gone = update(webhooks).where(webhooks.c.id == id)
@@ -265,6 +266,7 @@ def _queue_news(connection: Connection, *, id: str) -> int:
         for change in changes
         if change.added or change.changed or change.removed
     ]
+    # What began before and is committed later would be missed, had it been looked for only once.
     until = max(until - OVERLAP_SECONDS, webhook.seen_until)
     connection.execute(update(webhooks).where(webhooks.c.id == id).values(seen_until=until))
     return _queue(connection, webhook=webhook, events=[*events[:room], *told])

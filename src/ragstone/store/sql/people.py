@@ -54,6 +54,7 @@ class SqlPeople:
         return await self._database.read(lambda c: c.execute(wanted).first()) is not None
 
     async def is_used(self, tenant: str, name: str) -> bool:
+        # Any row of theirs counts, whatever table it is in: new tables need no line here.
         theirs = [
             select(table.c.user).where(*_is_of(table, tenant, name)).limit(1)
             for table in metadata.sorted_tables
