@@ -112,7 +112,8 @@ def _options(stage: Stage) -> Iterator[str]:
 
 
 def _errors(kind: type[errors.RagstoneError]) -> Iterator[str]:
-    yield _row(f"`{kind.code}`", str(kind.status), "yes" if kind.retry else "no", kind.__name__)
+    if not kind.__name__.startswith("_"):
+        yield _row(f"`{kind.code}`", str(kind.status), "yes" if kind.retry else "no", kind.__name__)
     for child in kind.__subclasses__():
         # An adapter's own are those to a caller.
         if child.__module__.startswith(f"{errors.__name__}."):
