@@ -18,7 +18,8 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.plugins.audit import trail
-from ragstone.plugins.audit.contract import AUDIT, AuditEvent
+from ragstone.plugins.audit.contract import AUDIT
+from ragstone.plugins.audit.event import AuditEvent
 from ragstone.plugins.audit.events import Subject, make_event
 from ragstone.settings import load
 from tests.credentials import a_key, bearer

@@ -18,7 +18,8 @@ from ragstone.core.errors import StorageFull, UnknownCollection
 from ragstone.core.turn import Ask, Principal
 from ragstone.local import Ragstone
 from ragstone.plugins.audit import trail as trail_module
-from ragstone.plugins.audit.contract import AUDIT, AuditPage
+from ragstone.plugins.audit.contract import AUDIT
+from ragstone.plugins.audit.event import AuditPage
 from ragstone.plugins.audit.events import KINDS, UNRECORDED, Subject, find_kind, make_event
 from ragstone.plugins.audit.settings import AuditSettings
 from ragstone.plugins.audit.trail import Trail

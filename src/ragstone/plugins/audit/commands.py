@@ -8,7 +8,7 @@ import typer
 from ragstone.cli import options as opt
 from ragstone.cli.printing import format_time, out_json, print_text, table
 from ragstone.cli.running import Context, context_settings, run
-from ragstone.plugins.audit.contract import AuditEvent, Kind, Outcome
+from ragstone.plugins.audit.event import AuditEvent, Kind, Outcome
 
 if TYPE_CHECKING:
     from ragstone.service import Service

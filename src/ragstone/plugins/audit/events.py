@@ -13,7 +13,7 @@ from ragstone.core.caller import NOBODY, Caller
 from ragstone.core.errors import Forbidden, RagstoneError, TooManyRequests, Unauthorized
 from ragstone.core.turn import Principal
 from ragstone.local.people import normalize_name
-from ragstone.plugins.audit.contract import AuditEvent, Kind, Outcome
+from ragstone.plugins.audit.event import AuditEvent, Kind, Outcome
 from ragstone.service.contract import Operation
 
 SCHEMA = "1.6.0"

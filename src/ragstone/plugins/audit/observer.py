@@ -16,7 +16,7 @@ from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
 from ragstone.local.people import split_name
-from ragstone.plugins.audit.contract import Kind
+from ragstone.plugins.audit.event import Kind
 from ragstone.plugins.audit.events import (
     Subject,
     find_kind,

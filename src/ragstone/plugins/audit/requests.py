@@ -13,7 +13,7 @@ from ragstone.core.turn import Principal
 from ragstone.http.dialects import DialectParts
 from ragstone.http.responses import find_route
 from ragstone.http.sign_in import ENDED
-from ragstone.plugins.audit.contract import Kind, Outcome
+from ragstone.plugins.audit.event import Kind, Outcome
 from ragstone.plugins.audit.events import MAX_NAME, Subject, make_event
 from ragstone.plugins.audit.observer import REQUEST, Request
 from ragstone.plugins.audit.trail import Trail

@@ -5,7 +5,7 @@ import asyncio
 from ragstone.access.asking import check_everywhere
 from ragstone.core.errors import InputError
 from ragstone.local.added import ServiceParts
-from ragstone.plugins.audit.contract import AuditEvent, AuditPage, Kind, Outcome
+from ragstone.plugins.audit.event import AuditEvent, AuditPage, Kind, Outcome
 from ragstone.plugins.audit.events import read_event
 from ragstone.plugins.audit.trail import Trail, find_trail
 
