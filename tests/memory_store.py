@@ -5,7 +5,6 @@ from collections.abc import Collection as Several
 from collections.abc import Mapping, Sequence
 
 from ragstone.core.records import (
-    Document,
     SettingChange,
     SettingEdit,
     StoredSetting,
@@ -28,7 +27,7 @@ class MemoryNames:
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
         return {id: name for (of, name), id in self.ids.items() if of == tenant and id in ids}
 
-    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+    async def find_readers(self, document_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         return {}
 
 

@@ -4,9 +4,8 @@ Two logistic regressions for each kind. The first tells its sentences from all o
 embedder's numbers and pieces of characters. It learns from `statement_kinds.json` (sentences of our
 own in twelve languages, whole ones and put together from parts) and sentences of xquad, read from
 RAGSTONE_EVAL_DATA. The second makes a likelihood of what the first says of sentences that it was
-fitted without, written with other words: of replies, for what the sources lack, where it adds how
-little the sentence answers its question; of all else, for the rest. How well these are told is
-printed.
+fitted without, written with other words, for what the sources lack with what `read_gaps` tells of
+a question and a passage. How well these are told is printed.
 """
 
 import asyncio
@@ -17,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ from ragstone.language.markers import sentences_with_citations, strip_markers
 from ragstone.language.sentences import sentences
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.evaluation.measures import auroc
+from ragstone.ports import Claim, EvidenceSource
 from ragstone.reader.local import LocalReader
-from ragstone.verify.reading_judge import KINDS, KINDS_FILE, read_answering, read_numbers
+from ragstone.verify.checker import ReadingChecker
+from ragstone.verify.reading_judge import KINDS, KINDS_FILE, read_gaps, read_numbers
 from training.logistic import fit_logistic
 
 Floats = NDArray[np.float64]
@@ -58,6 +60,9 @@ DIMENSIONS = 384
 MOST = 800
 """Directions in which weights are fitted."""
 
+REPLIES = 0.95
+"""What replies weigh together of all: the passages beside other sentences are any."""
+
 FOLDS = 4
 """Groups of examples, each of which is told by what the others teach."""
 
@@ -70,13 +75,30 @@ class Example:
     kind: str
     language: str
     weight: float = 1.0
-    question: str = ""
-    """What it is a reply to."""
     form: str = ""
     """The words that it was written with."""
+    question: str = ""
+    passage: str = ""
+    """What it stands beside, in languages that have replies."""
+    replies: bool = False
+    """Whether it is a reply to this question from this passage."""
 
 
 def examples() -> Iterator[Example]:
+    """Yield the sentences. Those that are no replies stand beside any question and passage, what
+    the sources lack beside a question that its passage leaves open."""
+    held = json.loads(STATEMENTS.read_text(encoding="utf-8"))
+    chance = random.Random(2)
+    for example in sentences_of_kinds():
+        replies = held[example.language]["replies"]
+        if replies and not example.replies:
+            wanted = [item for item in replies if item[2] or example.kind != "gap"]
+            question, _, _, passage = chance.choice(wanted)
+            example = replace(example, question=question, passage=passage)
+        yield example
+
+
+def sentences_of_kinds() -> Iterator[Example]:
     chance = random.Random(1)
     for language, held in json.loads(STATEMENTS.read_text(encoding="utf-8")).items():
         topics = held["topics"]
@@ -94,9 +116,10 @@ def examples() -> Iterator[Example]:
                 else:
                     yield Example(text, kind, language, weight, form=text)
         yield from (Example(topic, "", language, 0.5, form=topic) for topic in topics)
-        for question, reply, is_gap in held["replies"]:
+        for question, reply, is_gap, passage in held["replies"]:
             kind = "gap" if is_gap else ""
-            yield Example(first_sentence(reply), kind, language, 3.0, question, reply)
+            begins = first_sentence(reply)
+            yield Example(begins, kind, language, 3.0, reply, question, passage, replies=True)
         for who, what, kind in (
             ("sources", "say_nothing", "gap"),
             ("people", "do_not", ""),
@@ -186,10 +209,18 @@ def first_sentence(reply: str) -> str:
     return strip_markers(next(text for text, _ in sentences_with_citations(reply)))
 
 
-def folds_of(given: Sequence[Example], replies: bool) -> list[Flags]:
-    """Return which examples are in each group of those that are replies, or are not; what was
-    written with the same words is in one."""
-    used = np.array([bool(example.question) is replies for example in given])
+async def read_beside(reader: LocalReader, example: Example) -> Floats:
+    """Return what `read_gaps` tells of a sentence beside its question and passage."""
+    source = EvidenceSource(example.passage)
+    supports = await ReadingChecker(reader).support([Claim(example.text, (0,))], [source])
+    found = await read_gaps(reader, example.question, [example.text], supports, [example.passage])
+    row: Floats = found[0]
+    return row
+
+
+def folds_of(given: Sequence[Example], used: Flags) -> list[Flags]:
+    """Return which examples are in each group of those that are used; what was written with the
+    same words is in one."""
     numbers = np.array([zlib.crc32(example.form.encode()) % FOLDS for example in given])
     return [used & (numbers == fold) for fold in range(FOLDS)]
 
@@ -198,23 +229,24 @@ async def main() -> None:
     given = [replace(example, text=strip_markers(example.text)) for example in examples()]
     embedder, reader = MultilingualE5(), LocalReader()
     rows = await read_numbers(embedder, [item.text for item in given])
-    replies = [item for item in given if item.question]
     space = Space(rows, given)
-    answering = np.zeros(len(given))
-    answering[[bool(item.question) for item in given]] = await read_answering(
-        reader, [(reply.question, reply.text) for reply in replies]
-    )
+    beside = np.array([bool(item.question) for item in given])
+    replies = np.array([item.replies for item in given])
+    kinds = np.array([item.kind for item in given])
+    gaps = np.zeros((len(given), 3))
+    gaps[beside] = [await read_beside(reader, item) for item in given if item.question]
     sentence, together = [], []
     for kind in KINDS:
-        # How little a sentence answers is known of replies alone, which are refusals or answers.
-        folds = folds_of(given, kind == "gap")
+        used = beside & np.isin(kinds, ("gap", "")) if kind == "gap" else ~replies
+        folds = folds_of(given, used)
         said = space.unseen(kind, rows, folds)
-        columns = np.stack([said, answering if kind == "gap" else 0 * said, np.ones(len(said))], 1)
-        used = np.logical_or.reduce(folds)
-        right = np.array([item.kind == kind for item in given])[used]
-        mass = np.ones(len(right))
-        for side in (False, True):
-            mass[right == side] /= np.mean(right == side)
+        told = gaps if kind == "gap" else 0 * gaps
+        columns = np.column_stack([said, told, np.ones(len(said))])
+        right = kinds[used] == kind
+        mass = np.where(replies[used], REPLIES, 1 - REPLIES)
+        for side, is_reply in product((False, True), (False, True)):
+            group = (right == side) & (replies[used] == is_reply)
+            mass[group] /= max(np.mean(group), 1e-9)
         weights = fit_logistic(columns[used], right.astype(np.float64), mass, SECOND_DECAY)
         odds = columns[used] @ weights
         print(

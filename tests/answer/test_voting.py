@@ -86,7 +86,7 @@ class KnowsGaps:
     """A judge that knows one phrase of what sources lack."""
 
     async def kinds(
-        self, question: str, sentences: Sequence[str], supported: Sequence[float]
+        self, question: str, sentences: Sequence[str], *given: object
     ) -> list[str | None]:
         return ["gap" if "do not say" in sentence else None for sentence in sentences]
 

@@ -97,6 +97,25 @@ async def test_whom_a_document_is_given_back_finds_it_and_what_was_said_again(ho
     assert told(await house.send(eva, "GET", "/api/v1/conversations/room-1"))
 
 
+@pytest.mark.parametrize("paths", [["/hr/pay.md"], None])
+async def test_what_was_taken_from_somebody_stays_closed_when_it_is_deleted(
+    house: House, paths: list[str] | None
+) -> None:
+    eva, board = await house.key(), await house.key(user="ben", groups=["board"])
+    admin = await house.key("admin", "root", groups=["board"])
+    assert told(await house.ask(eva, PAY, "room-1", "hr"))
+    assert told(await house.ask(board, PAY, "room-2", "hr"))
+    body = {"readers": BOARD, "paths": ["/hr/pay.md"]}
+    assert (await house.send(admin, "PUT", READERS, body)).json() == {"documents": 1}
+
+    principal = {"tenant": "default", "user": "root", "groups": ["board"]}
+    await call(house, admin, "delete", principal=principal, collection="hr", paths=paths)
+
+    assert not told(await house.ask(board, PAY, "", "hr")), "it is deleted"
+    assert await seen(house, eva, "room-1") == []
+    assert told(await house.send(board, "GET", "/api/v1/conversations/room-2"))
+
+
 async def test_a_closed_folder_and_a_closed_collection_close_what_is_there_and_comes(
     house: House,
 ) -> None:

@@ -977,3 +977,25 @@ async def test_a_document_that_is_withheld_can_be_replaced_and_deleted(catalog: 
     await catalog.retire([DOC.id])
     assert await catalog.list_withheld(9) == []
     assert {name for _, name in await catalog.list_retired()} == {"d1@1", "d1@2"}
+
+
+async def test_the_readers_of_deleted_documents_are_those_that_they_had_last(
+    catalog: Catalog,
+) -> None:
+    for id in ("d1", "d2", "d3"):
+        await publish(catalog, replace(DOC, id=id, path=f"/{id}"))
+    await catalog.give_readers(["d1", "d2"], ("user:eva",), fixed=True)
+    public = (await catalog.find_readers(["d3"]))["d3"]
+
+    await catalog.retire(["d1"])
+    await catalog.drop_collection(DOC.tenant, DOC.collection)
+
+    known = await catalog.find_readers(["d1", "d2", "d3", "d9"])
+    assert known == {"d1": ("user:eva",), "d2": ("user:eva",), "d3": public}
+
+
+async def test_a_document_that_is_there_again_has_its_readers_of_now(catalog: Catalog) -> None:
+    await publish(catalog, replace(DOC, allowed=("user:eva",), own_readers=("user:eva",)))
+    await catalog.retire([DOC.id])
+    await publish(catalog, replace(DOC, allowed=("user:ben",), own_readers=("user:ben",)))
+    assert await catalog.find_readers([DOC.id]) == {DOC.id: ("user:ben",)}

@@ -227,7 +227,7 @@ class Likely:
         self.asked = said
         return 0.9
 
-    async def kinds(self, question: str, sentences: Any, supported: Any) -> list[None]:
+    async def kinds(self, question: str, sentences: Any, *given: Any) -> list[None]:
         return [None for _ in sentences]
 
 

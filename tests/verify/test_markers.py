@@ -169,7 +169,7 @@ async def test_strict_answers_keep_the_places_of_markers() -> None:
 class SaysGap:
     """A judge for whom every sentence says that the sources lack something."""
 
-    async def kinds(self, question: str, sentences: Sequence[str], supported: object) -> list[str]:
+    async def kinds(self, question: str, sentences: Sequence[str], *given: object) -> list[str]:
         return ["gap" for _ in sentences]
 
 

@@ -29,9 +29,11 @@ BRIDGE = (
 ASKED = "Who designed the bridge over the Rhine?"
 
 
-async def check(text: str, question: str = ASKED, held: bool = False) -> Step:
+async def check(
+    text: str, question: str = ASKED, held: bool = False, passage: str = BRIDGE
+) -> Step:
     answer = GeneratedAnswer(text, held=held)
-    turn = Turn(Ask(question), question, passages=(a_passage(1, BRIDGE),), answer=answer)
+    turn = Turn(Ask(question), question, passages=(a_passage(1, passage),), answer=answer)
     stage = CheckHeld() if held else Check()
     step, events = await ran(stage, turn, checker=CHECKER, judge=JUDGE, chat=CHAT)
     assert [event for event in events if isinstance(event, Checked)]
@@ -77,6 +79,36 @@ async def test_an_answer_is_no_refusal(question: str, text: str) -> None:
     answer = (await check(text, question)).turn.answer
     assert answer is not None
     assert not answer.refused
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "stated", "other"),
+    [
+        (
+            "How many signatures does the form need?",
+            "No number of signatures is given.",
+            "The form gives no number of signatures. It has to be sent by post.",
+            "The form has to be sent by post to the office in Leeds.",
+        ),
+        (
+            "Qui a signé la lettre ?",
+            "La lettre ne porte pas de signature.",
+            "La lettre ne porte aucune signature, ce qui surprit le tribunal.",
+            "Le tribunal siège à Lyon depuis 1820.",
+        ),
+        (
+            "¿Cuántos testigos hubo?",
+            "No se indica el número de testigos.",
+            "El acta no indica el número de testigos.",
+            "El acta se guarda en el archivo municipal.",
+        ),
+    ],
+)
+async def test_what_the_sources_say_is_no_refusal_however_it_sounds(
+    question: str, text: str, stated: str, other: str
+) -> None:
+    found = [await check(text, question, passage=passage) for passage in (stated, other)]
+    assert [step.turn.answer and step.turn.answer.refused for step in found] == [False, True]
 
 
 async def test_what_the_sources_lack_is_no_claim_of_an_answer() -> None:

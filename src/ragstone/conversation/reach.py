@@ -30,8 +30,8 @@ async def select_readable(
     ids = {id for item in known.values() if item for id in item.documents}
     if reader.names is not None and ids:
         mine = set(reader.names)
-        documents = await names.find_documents(sorted(ids))
-        closed = {id for id, now in documents.items() if mine.isdisjoint(now.allowed)}
+        readers = await names.find_readers(sorted(ids))
+        closed = {id for id, allowed in readers.items() if mine.isdisjoint(allowed)}
     return [text for text, item in known.items() if _reaches(reader, item, called, closed)]
 
 

@@ -10,6 +10,7 @@ from ragstone.core.records import By, Report, Use
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, Passage, Principal, Turn
 from ragstone.language.tokens import Family, Tier
+from ragstone.ports.guarding import Support
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,14 @@ class AnswerJudge(Protocol):
         ...
 
     async def kinds(
-        self, question: str, sentences: Sequence[str], supported: Sequence[float]
+        self,
+        question: str,
+        sentences: Sequence[str],
+        supports: Sequence[Support],
+        passages: Sequence[str],
     ) -> list[StatementKind | None]:
-        """Return the kind of each sentence of an answer to `question`, None for a claim;
-        `supported` is how likely (0..1) the sources say each."""
+        """Return the kind of each sentence of an answer to `question` from these passages, None for
+        a claim; `supports` are what the passages say of each."""
         ...
 
 

@@ -77,7 +77,7 @@ class ValueCount:
 
 
 class CollectionNames(Protocol):
-    """What collections are called, which ids the names stand for now, and what documents are."""
+    """What collections are called, which ids the names stand for now, and who reads documents."""
 
     async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
         """Return the id of the collection of this name; if there is none, that of the collection to
@@ -88,8 +88,8 @@ class CollectionNames(Protocol):
         """Return the names by id of those that exist or are to come."""
         ...
 
-    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
-        """Return those of these documents that exist, by id."""
+    async def find_readers(self, document_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return who may read these documents, or could when they were deleted, by id."""
         ...
 
 
@@ -145,6 +145,10 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def document(self, document_id: str) -> Document | None: ...
+
+    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        """Return those of these documents that exist, by id."""
+        ...
 
     async def documents(
         self,

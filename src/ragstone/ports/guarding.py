@@ -106,14 +106,16 @@ class Claim:
 class Support:
     """How likely (0..1) the sources support a claim, and where: `start` to `end` in the source of
     the number `source`, which is None where nothing could be compared. `contradicted` is how likely
-    (0..1) that source, or surely another one, says otherwise, 0 for not likely. `cited` are those
-    by each source that the claim names, in its order."""
+    (0..1) that source, or surely another one, says otherwise, 0 for not likely; `unsaid` how likely
+    that source says neither, as the reader alone has it. `cited` are those by each source that the
+    claim names, in its order."""
 
     probability: float
     source: int | None = None
     start: int = 0
     end: int = 0
     contradicted: float = 0.0
+    unsaid: float = 0.0
     cited: tuple["Support", ...] = ()
 
 

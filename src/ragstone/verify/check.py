@@ -222,12 +222,12 @@ class Check(Stage):
             else build_verdict(item, next(places) if item.claims else None, turn.passages)
             for item in said
         ]
-        likely = {
-            claim.start: by.probability
+        supporting = {
+            claim.start: by
             for claim, by in zip(claims, found, strict=True)
             if not (whether and claim is said[0])
         }
-        verdicts, refuses = await _find_kinds(verdicts, likely, turn, adapters)
+        verdicts, refuses = await _find_kinds(verdicts, supporting, turn, adapters)
         if refuses and not answer.is_json:
             return _CheckResult(tuple(verdicts), refuses=True)
         if asks:
@@ -300,12 +300,12 @@ class CheckHeld(Check):
 
 
 async def _find_kinds(
-    verdicts: list[Verdict], supported: Mapping[int, float], turn: Turn, adapters: Adapters
+    verdicts: list[Verdict], supports: Mapping[int, Support], turn: Turn, adapters: Adapters
 ) -> tuple[list[Verdict], bool]:
     """Return the verdicts in which what says that the sources lack something, or what follows,
     claims nothing, and what says that they disagree is as true as that; and whether the answer
     refuses: it begins with what they lack, and what else it claims is true and not what was asked.
-    `supported` is how likely the sentences from these places on are supported."""
+    `supports` are of the sentences from these places on."""
     answer = turn.answer or GeneratedAnswer()
     # Of several questions one may be refused, in these words.
     refusal = turn.instructions.no_answer
@@ -315,14 +315,20 @@ async def _find_kinds(
     unsure = [
         item
         for item in verdicts
-        if supported.get(item.start, 1.0) < SURE and len(item.sentence) <= MAX_GAP
+        if item.start in supports
+        and supports[item.start].probability < SURE
+        and len(item.sentence) <= MAX_GAP
     ]
     judge = adapters.judge
     # Extractive answers never say so in other words, and need no model for it in memory.
     if judge is None or adapters.chat is None or not unsure:
         return verdicts, False
-    likely = [supported[item.start] for item in unsure]
-    found = await judge.kinds(turn.question, [item.sentence for item in unsure], likely)
+    found = await judge.kinds(
+        turn.question,
+        [item.sentence for item in unsure],
+        [supports[item.start] for item in unsure],
+        [passage.text for passage in turn.passages],
+    )
     kinds = {item.start: kind for item, kind in zip(unsure, found, strict=True) if kind}
     if answer.is_json:
         # A field says nothing of the sources but that they lack it.

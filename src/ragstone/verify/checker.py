@@ -321,6 +321,7 @@ def weigh(place: EvidencePlace, reading: PairReading, sources: Sequence[Evidence
         place.start,
         place.end,
         reading.contradicted if reading.contradicted > CONTRADICTED else 0.0,
+        reading.not_said,
     )
 
 

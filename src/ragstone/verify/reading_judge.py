@@ -23,7 +23,7 @@ from ragstone.core.answer import StatementKind, log_odds, probability
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.markers import strip_markers
 from ragstone.language.sentences import sentences
-from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, Pair, PairReader
+from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, Pair, PairReader, Support
 
 
 @cache
@@ -48,12 +48,15 @@ PIECES = (2, 3, 4, 5)
 MIN_PROBABILITY = 1e-4
 """Probabilities nearer to 0 or 1 than this count as this."""
 
-LIKELY = {"gap": 0.2, "disagreement": 0.8, "announcement": 0.5}
+LIKELY = {"gap": 0.5, "disagreement": 0.8, "announcement": 0.5}
 """The likelihood from which a sentence may be of a kind."""
 
 SUPPORT, MARGIN = 1.5, 1.0
-"""What the log-odds that a source supports a sentence count against those that it is of a kind, and
-how much more these must be."""
+"""What the log-odds that a source supports a sentence count against those that it is of another
+kind than a gap, and how much more these must be."""
+
+MAX_ASKED = 3
+"""Passages, the best first, of which is read whether they answer the question."""
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +64,9 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class KindWeights:
     """Of the embedder's numbers and the pieces (384 + `BUCKETS` of each of `KINDS`), what makes a
-    likelihood of the sum of these (3 for each: of the sum, of the log-odds that the sentence
-    answers, a constant), and the means that are taken from the numbers first."""
+    likelihood of the sum of these (5 for each: of the sum, of what
+    `read_gaps` returns, a constant),
+    and the means that are taken from the numbers first."""
 
     sentence: Floats
     together: Floats
@@ -75,8 +79,33 @@ def load_kind_weights() -> KindWeights:
         return KindWeights(*(held[n].astype(np.float64) for n in ("sentence", "together", "mean")))
 
 
+async def read_gaps(
+    reader: PairReader,
+    question: str,
+    sentences: Sequence[str],
+    supports: Sequence[Support],
+    passages: Sequence[str],
+) -> Floats:
+    """Return what tells of each sentence whether it says that the passages lack what was asked, in
+    log-odds (sentences, 3): that it answers the question, that a passage does, and that the passage
+    which supports it most says neither it nor otherwise, 0 at most: what is surely not said may be
+    made up as well."""
+    read = await read_answering(
+        reader, [(question, text) for text in (*sentences, *passages[:MAX_ASKED])]
+    )
+    answering, answerable = read[: len(sentences)], read[len(sentences) :]
+    unsaid = np.array([min(log_odds(item.unsaid, MIN_PROBABILITY), 0.0) for item in supports])
+    known = np.full_like(answering, answerable.max(initial=log_odds(0.0, MIN_PROBABILITY)))
+    return np.stack([answering, known, unsaid], axis=1)
+
+
 async def kind_likelihoods(
-    embedder: Embedder, reader: PairReader, question: str, sentences: Sequence[str]
+    embedder: Embedder,
+    reader: PairReader,
+    question: str,
+    sentences: Sequence[str],
+    supports: Sequence[Support],
+    passages: Sequence[str],
 ) -> list[dict[StatementKind, float]]:
     """Return how likely (0..1) each sentence of an answer to `question` is of each kind, the one
     first that its meaning and spelling are most of.
@@ -84,18 +113,18 @@ async def kind_likelihoods(
     A gap says that the sources lack something ("They do not say why"), a disagreement that they
     disagree; an announcement says what follows, offers help or heads a part. Each is recognised by
     its meaning (the vector of `embedder`, multilingual-e5-small, of which the weights are) and its
-    spelling, a gap also by how little it answers the question. `python -m training.kind_weights`
-    makes `data/kinds.npz` from sentences in twelve languages.
+    spelling, a gap also by what the passages say of the question (`read_gaps`).
+    `python -m training.kind_weights` makes `data/kinds.npz` from sentences in twelve languages.
     """
     if not sentences:
         return []
     weights = load_kind_weights()
     numbers = await read_numbers(embedder, sentences)
-    answering = await read_answering(reader, [(question, text) for text in sentences])
+    gaps = await read_gaps(reader, question, sentences, supports, passages)
     meant = (numbers - weights.mean) @ weights.sentence.T
-    constant = np.ones_like(answering)
+    constant = np.ones(len(sentences))
     found = [
-        np.stack([meant[:, kind], answering, constant], axis=1) @ weights.together[kind]
+        np.column_stack([meant[:, kind], gaps, constant]) @ weights.together[kind]
         for kind in range(len(KINDS))
     ]
     rows = np.stack(found, axis=1).tolist()
@@ -109,12 +138,13 @@ async def kind_likelihoods(
 def choose_kind(likely: dict[StatementKind, float], supported: float) -> StatementKind | None:
     """Return the kind of a sentence, None if it claims something, by how likely it is of each and
     how likely the sources support it."""
-    claimed = SUPPORT * log_odds(supported, MIN_PROBABILITY)
+    needed = SUPPORT * log_odds(supported, MIN_PROBABILITY) + MARGIN
     return next(
         (
             kind
             for kind, share in likely.items()
-            if share >= LIKELY[kind] and log_odds(share, MIN_PROBABILITY) > claimed + MARGIN
+            if share >= LIKELY[kind]
+            and (kind == "gap" or log_odds(share, MIN_PROBABILITY) > needed)
         ),
         None,
     )
@@ -175,10 +205,16 @@ class ReadingJudge:
         return list((await read_answering(self._reader, pairs)).tolist())
 
     async def kinds(
-        self, question: str, sentences: Sequence[str], supported: Sequence[float]
+        self,
+        question: str,
+        sentences: Sequence[str],
+        supports: Sequence[Support],
+        passages: Sequence[str],
     ) -> list[StatementKind | None]:
-        likely = await kind_likelihoods(self._embedder, self._reader, question, sentences)
-        return list(map(choose_kind, likely, supported))
+        likely = await kind_likelihoods(
+            self._embedder, self._reader, question, sentences, supports, passages
+        )
+        return list(map(choose_kind, likely, (support.probability for support in supports)))
 
     async def read(
         self, question: str, said: str, sources: Sequence[EvidenceSource]

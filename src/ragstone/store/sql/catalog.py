@@ -33,6 +33,7 @@ from ragstone.store.sql.tables import (
     store_files,
     vector_stores,
     verified_answers,
+    versions,
 )
 from ragstone.store.sql.tallies import Tallies
 from ragstone.store.sql.view import MemoryView, View
@@ -180,6 +181,8 @@ class SqlCatalog:
             for table in (vector_stores, store_files, verified_answers):
                 mine = (table.c.tenant == tenant) & (table.c.collection == id)
                 await connection.execute(delete(table).where(mine))
+            mine = (documents.c.tenant == tenant) & (documents.c.collection == id)
+            await connection.run_sync(revising.keep_last_readers, mine)
             # Documents and revisions go with it, by their foreign keys.
             await connection.execute(
                 delete(collections).where(collections.c.tenant == tenant, collections.c.id == id)
@@ -207,6 +210,21 @@ class SqlCatalog:
                 some = select(documents).where(documents.c.id.in_(ids))
                 for row in connection.execute(some).mappings():
                     found[row["id"]] = to_document(dict(row))
+            return found
+
+        return await self._database.read(read)
+
+    async def find_readers(self, document_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+
+        def read(connection: Connection) -> dict[str, tuple[str, ...]]:
+            found: dict[str, tuple[str, ...]] = {}
+            for ids in batches(document_ids):
+                deleted = select(versions.c.document_id, versions.c.last_readers).where(
+                    versions.c.document_id.in_(ids), versions.c.last_readers.is_not(None)
+                )
+                here = select(documents.c.id, documents.c.allowed).where(documents.c.id.in_(ids))
+                for wanted in (deleted, here):
+                    found.update((id, tuple(names)) for id, names in connection.execute(wanted))
             return found
 
         return await self._database.read(read)

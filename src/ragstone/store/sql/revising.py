@@ -77,7 +77,8 @@ def _begin_fresh(connection: Connection, fresh: Sequence[Document]) -> dict[str,
         return {}
     last: dict[str, int] = {}
     for ids in batches([document.id for document in fresh]):
-        rows = connection.execute(select(versions).where(versions.c.document_id.in_(ids)))
+        some = select(versions.c.document_id, versions.c.last)
+        rows = connection.execute(some.where(versions.c.document_id.in_(ids)))
         last.update((id, number) for id, number in rows)
     numbers = {document.id: last.get(document.id, 0) + 1 for document in fresh}
     counted = add_statement(connection.dialect.name, versions, (), ("last",))
@@ -246,8 +247,19 @@ def retire(connection: Connection, *, document_ids: Sequence[str]) -> Change:
         mine = revisions.c.document_id.in_(ids)
         hide += _move(connection, mine & revisions.c.state.in_(ANSWERING), "retired")
         _move(connection, mine & (revisions.c.state == "writing"), "abandoned")
+        keep_last_readers(connection, documents.c.id.in_(ids))
         connection.execute(delete(documents).where(documents.c.id.in_(ids)))
     return Change(hide=tuple(hide))
+
+
+def keep_last_readers(connection: Connection, which: ColumnElement[bool]) -> None:
+    """Remember who may read the documents that are about to be deleted."""
+    readers = select(documents.c.allowed).where(documents.c.id == versions.c.document_id)
+    connection.execute(
+        update(versions)
+        .where(versions.c.document_id.in_(select(documents.c.id).where(which)))
+        .values(last_readers=readers.scalar_subquery())
+    )
 
 
 def lose(connection: Connection, *, document_ids: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from ragstone.store.sql.tables import metadata
 
 log = logging.getLogger(__name__)
 
-REVISIONS = ("0100", "0101", "0102")
+REVISIONS = ("0100", "0101", "0102", "0103")
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 
 ADDED = {

@@ -10,5 +10,6 @@ down_revision = None
 
 def upgrade() -> None:
     create_tables(op.get_bind(), revision)
-    # It is declared, and of a later schema.
+    # They are declared, and of later schemas.
     op.drop_column("documents", "left_out")
+    op.drop_column("versions", "last_readers")
