@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help demo serve browser tracer proxy syslog servers test test-random test-fast test-real real-services \
   real-clients test-permissions test-requests attack test-kills test-damage test-measure lock lint format bench docs site release coverage \
-  conformance api clean size reader reader-further train-environment axe web-vendor
+  conformance clean size reader reader-further train-environment axe web-vendor
 
 demo: $(VENV)/.ragstone  ## answer the questions of the example
 	@$(BIN)/python examples/demo.py
@@ -162,13 +162,6 @@ docs: $(VENV)/.ragstone-dev  ## write the generated pages
 # Runs the tests that prove the documents' requirements, and writes the page that lists them.
 conformance: $(VENV)/.ragstone-dev  ## write the page of what the five documents ask for
 	$(BIN)/python -m tests.documentation.conformance
-
-# The plain Python client, from the asynchronous one.
-api: $(VENV)/.ragstone-dev  ## write the Python clients from the contract
-	$(BIN)/python -m tests.api.generate > $(VENV)/sync.py
-	mv $(VENV)/sync.py src/ragstone/api/sync.py
-	$(BIN)/ruff check -q --fix --select I src/ragstone/api
-	$(BIN)/ruff format -q src/ragstone/api
 
 train-environment:
 	$(NOX) train

@@ -45,7 +45,7 @@ NAMED = (
     ("a field of a source", "snippet", 6),
     ("an option of a request", "min_similarity", 4),
 )
-"""An example of each, and the most modules that are to name it, not counting the generated one."""
+"""An example of each, and the most modules that are to name it."""
 
 PREPOSITIONS = frozenset({
     "after", "as", "at", "before", "behind", "beside", "between", "by", "for", "from", "in",
@@ -68,9 +68,7 @@ def run() -> Iterator[Row]:
     yield Row("Stages of the recipe", len({*FORMS["plain"].stages, *FORMS["plain"].tail}), most=20)
     yield Row("Settings", len(table()), most=150)
     for what, name, most in NAMED:
-        files = [
-            path for module, path in MODULES.items() if module != "api.sync" and _names(path, name)
-        ]
+        files = [path for path in MODULES.values() if _names(path, name)]
         yield Row(f"Files that name {what} ({name})", len(files), most=most)
     names = [name for path in MODULES.values() for name in _functions(path)]
     yield Row(

@@ -8,7 +8,7 @@ import pytest
 
 from ragstone import build
 from ragstone.service import IngestRequest
-from ragstone.service.directory import IDENTITY_FILE
+from ragstone.service.server_file import IDENTITY_FILE
 from ragstone.settings import Settings
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from ragstone import __version__
 from ragstone.cli import app, show
+from ragstone.cli.printing import clean
 from ragstone.cli.watch import changes
 from ragstone.core.errors import DataDirectoryInUse, InputError
 from ragstone.core.filters import And, AnyOf, Or, Range, path_filter
@@ -420,9 +421,7 @@ def test_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_clean() -> None:
-    assert (
-        show.clean("a\x1b]0;b\x07\x9b1m\r\x00c\u202ed\n\te é 中 \udcff") == "a]0;b1mcd\n\te é 中 "
-    )
+    assert clean("a\x1b]0;b\x07\x9b1m\r\x00c\u202ed\n\te é 中 \udcff") == "a]0;b1mcd\n\te é 中 "
 
 
 def test_help_is_quick_and_loads_nothing_heavy() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ragstone.cli import app
-from ragstone.cli.added_commands import command_tree
+from ragstone.cli.plugins import command_tree
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
 from ragstone.settings.all import complete_settings

@@ -17,10 +17,10 @@ import ragstone
 from ragstone.answer.extractive.extractive import REFUSE_UNLIKELY, Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
+from ragstone.core.disk import remove_leftovers
 from ragstone.core.errors import ConfigError, StateUnavailable
 from ragstone.core.limits import check_ask
 from ragstone.core.records import Collection
-from ragstone.core.temporary import remove_leftovers
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
@@ -42,22 +42,22 @@ from ragstone.jobs.runner import Runner
 from ragstone.language.tokens import token_counter
 from ragstone.local import Ragstone
 from ragstone.local.added import (
+    ADDED_OBSERVERS,
     AdapterParts,
     EnricherParts,
     ServiceParts,
     WorkParts,
     added_enrichers,
     added_work,
+    observe,
     open_added,
 )
 from ragstone.local.collections import identify_collection, with_known_values
 from ragstone.local.configured import Configured
-from ragstone.local.erasure import UserErasure
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.maintenance import LocalMaintenance
-from ragstone.local.observed import ADDED_OBSERVERS, observe
 from ragstone.local.opening import open_cache, open_templates
-from ragstone.local.removal import Removal
+from ragstone.local.removal import Removal, UserErasure
 from ragstone.local.repair import is_state_lost
 from ragstone.local.suggesting import Suggestions, without_chat
 from ragstone.local.work import part_works, works
@@ -92,18 +92,15 @@ from ragstone.store.connect import open_conversations, open_state
 from ragstone.store.lock import lock_directory
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.dump import SqlDump
+from ragstone.store.sql.dump import SqlDump, move
 from ragstone.store.sql.erasure import SqlErasure
-from ragstone.store.sql.history import SqlFeedback
+from ragstone.store.sql.history import SqlFeedback, SqlTraces
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.keys import SqlKeys
-from ragstone.store.sql.move import move
 from ragstone.store.sql.parts import SqlParts, SqlWorkers
-from ragstone.store.sql.people import SqlPeople
+from ragstone.store.sql.people import SqlKeys, SqlPeople
 from ragstone.store.sql.running import SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.topics import SqlTopics
-from ragstone.store.sql.traces import SqlTraces
 from ragstone.store.sql.vocabulary import SqlVocabulary
 from ragstone.understand.intent_examples import IntentClassifier
 from ragstone.verify.checker import ReadingChecker

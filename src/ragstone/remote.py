@@ -86,6 +86,7 @@ class Remote:
 
     def __getattr__(self, part: str) -> Any:
         """The operations of a plugin or package, whose contract is imported when it is used."""
+        # What copies or shows an object asks for names like __deepcopy__: no plugin is loaded.
         if part.startswith("_") or not (found := added_operations(part)):
             raise AttributeError(part)
         self._add(found)
@@ -181,6 +182,7 @@ class _Connection:
     async def _check(self, response: httpx2.Response) -> None:
         """Raise the error with which the server refused the call."""
         theirs = response.headers.get(VERSION_HEADER)
+        # A proxy may refuse or fail without a version; an older Ragstone answers like this.
         if theirs is None and response.status_code in (200, 404, 405):
             raise VersionMismatch(
                 f"The server at {self._url} is {await self._older_version()}, which does not "

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
 
-from ragstone.access.jwks import KeySet
-from ragstone.access.tokens import Tokens
+from ragstone.access.tokens import KeySet, Tokens
 from ragstone.core.errors import Unauthorized, Unavailable
 from ragstone.settings import AuthSettings
 from tests.access.issuer import (

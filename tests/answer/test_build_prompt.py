@@ -14,7 +14,7 @@ from ragstone.core.turn import Ask, JsonFormat, Turn
 from ragstone.language.templates import MODES, load_shipped
 from ragstone.ports import Profile
 from ragstone.store.sql.database import open_database
-from ragstone.store.sql.templates import SqlTemplates
+from ragstone.store.sql.settings import SqlTemplates
 from tests.engine.adapters import a_kit
 
 

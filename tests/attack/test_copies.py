@@ -12,9 +12,7 @@ from fastapi import FastAPI, Response
 
 from ragstone.ingest.uploads import Spool
 from ragstone.service import Handed
-from ragstone.service.directory import is_copy
-from ragstone.service.local_token import local_token, read_token
-from ragstone.service.server_file import find_server, publish
+from ragstone.service.server_file import find_server, is_copy, local_token, publish, read_token
 from ragstone.service.wire import INSTANCE_HEADER, instance
 from ragstone.store.lock import lock_directory
 from tests.http_server import running

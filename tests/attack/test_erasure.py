@@ -14,7 +14,7 @@ import pytest
 from ragstone.core.records import Topic
 from ragstone.core.turn import Ask, Principal
 from ragstone.local import Ragstone
-from ragstone.plugins.evaluation.records import SetQuestion
+from ragstone.plugins.evaluation.contract import SetQuestion
 from ragstone.service import IngestRequest
 from ragstone.settings import IndexSettings, StateSettings
 from tests.attack.house import House, a_house

@@ -11,7 +11,7 @@ import pyotp
 import pytest
 
 from ragstone.access.gate import COOKIE
-from ragstone.access.passwords import Passwords
+from ragstone.access.secrets import Passwords
 from ragstone.core.caller import Role
 from ragstone.core.errors import Conflict, InputError, UnknownPerson
 from ragstone.core.records import Person

@@ -9,7 +9,7 @@ import pytest
 
 from ragstone.access.gate import COOKIE
 from ragstone.http.app import create_app
-from ragstone.service.local_token import local_token
+from ragstone.service.server_file import local_token
 from ragstone.settings import AuthSettings, Settings
 from tests.attack.house import LOCAL
 from tests.credentials import a_key, bearer

@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ragstone.plugins.sharing.records import Share
+from ragstone.plugins.sharing.store import SqlSharing
+from ragstone.plugins.webhooks.records import Webhook
 
 from ragstone import build
 from ragstone.access.secrets import key_id
@@ -27,9 +30,6 @@ from ragstone.core.turn import Principal
 from ragstone.ingest.uploads import LINKED, RESTORED, Spool
 from ragstone.local.keys import LocalKeys
 from ragstone.local.repair import find_damage
-from ragstone.plugins.sharing.records import Share
-from ragstone.plugins.sharing.store import SqlSharing
-from ragstone.plugins.webhooks.records import Webhook
 from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook
 from ragstone.ports import StoredPerson
 from ragstone.ports.jobs import NewJob
@@ -39,8 +39,7 @@ from ragstone.settings import Settings
 from ragstone.store.sql import migrations
 from ragstone.store.sql.dump import SqlDump
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.keys import SqlKeys
-from ragstone.store.sql.people import SqlPeople
+from ragstone.store.sql.people import SqlKeys, SqlPeople
 from ragstone.store.sql.tables import (
     documents,
     jobs,

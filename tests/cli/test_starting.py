@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ragstone.cli.starting import USUAL, pause_garbage_collection
+from ragstone.cli.running import USUAL, pause_garbage_collection
 
 
 def test_it_rests_until_the_start_is_over() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.service.local_token import local_token
+from ragstone.service.server_file import local_token
 from tests.documents import copied
 from tests.e2e.processes import serving
 from tests.model_server import ModelServer, model_server

@@ -25,7 +25,7 @@ from ragstone.core.conversation import (
     load_turn,
 )
 from ragstone.core.errors import ConfigError
-from ragstone.core.provenance import Provenance
+from ragstone.core.readers import Provenance
 from ragstone.core.records import Report, StrategyUse
 from ragstone.core.turn import (
     Ask,

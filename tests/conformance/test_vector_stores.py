@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from ragstone.core.records import Collection, Document
-from ragstone.plugins.responses.records import StoreFile, VectorStore
+from ragstone.plugins.responses.contract import StoreFile, VectorStore
 from ragstone.plugins.responses.store import SqlVectorStores
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database

@@ -6,7 +6,8 @@ from hypothesis import strategies as some
 from ragstone.conversation.reach import join_origins, select_readable
 from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import turn_origin
-from ragstone.core.provenance import MAX_CHARS, Provenance, Reader
+from ragstone.core.readers import LONGEST_NAMES as MAX_CHARS
+from ragstone.core.readers import Provenance, Reader
 from ragstone.core.turn import Ask, Hit, Principal, Turn
 from tests.memory_store import MemoryNames
 

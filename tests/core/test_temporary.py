@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.core.temporary import PREFIX, TemporaryFolder, remove_leftovers, temporary_folder
+from ragstone.core.disk import PREFIX, TemporaryFolder, remove_leftovers, temporary_folder
 
 PROGRAM = """
-from ragstone.core.temporary import TemporaryFolder
+from ragstone.core.disk import TemporaryFolder
 folder = TemporaryFolder()
 (folder.path / "unpacked.txt").write_text("Whales sing.")
 print(folder.path, flush=True)

@@ -11,7 +11,7 @@ import typer
 import typer.main
 
 from ragstone.cli import app
-from ragstone.cli.added_commands import command_tree
+from ragstone.cli.plugins import command_tree
 
 ROOT_COMMAND: Any = command_tree(app)
 

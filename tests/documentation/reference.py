@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from ragstone import __version__
 from ragstone.cli import app
-from ragstone.cli.added_commands import command_tree
+from ragstone.cli.plugins import command_tree
 from ragstone.core import errors, events
 from ragstone.engine.stage import Stage
 from ragstone.language.templates import PROMPTS
@@ -112,7 +112,8 @@ def _options(stage: Stage) -> Iterator[str]:
 
 
 def _errors(kind: type[errors.RagstoneError]) -> Iterator[str]:
-    yield _row(f"`{kind.code}`", str(kind.status), "yes" if kind.retry else "no", kind.__name__)
+    if not kind.__name__.startswith("_"):
+        yield _row(f"`{kind.code}`", str(kind.status), "yes" if kind.retry else "no", kind.__name__)
     for child in kind.__subclasses__():
         # An adapter's own are those to a caller.
         if child.__module__.startswith(f"{errors.__name__}."):

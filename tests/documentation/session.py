@@ -25,7 +25,7 @@ import httpx2
 import pytest
 
 from ragstone.cli import main
-from ragstone.service.local_token import read_token
+from ragstone.service.server_file import read_token
 from tests.documentation.pages import ROOT
 from tests.e2e.processes import environment, serving
 

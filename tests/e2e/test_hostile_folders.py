@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ragstone.core.temporary import PREFIX
+from ragstone.core.disk import PREFIX
 from ragstone.ingest.file_threads import DEADLINE_SECONDS, MAX_THREADS
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER

@@ -4,7 +4,7 @@ import pytest
 
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ModelUnavailable
-from ragstone.engine.budget import CallBudget, within_budget
+from ragstone.engine.recipe import CallBudget, within_budget
 from ragstone.ports import Said
 from tests.engine.adapters import a_kit
 

@@ -13,8 +13,8 @@ from ragstone.core.filters import AnyOf
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.settings import Settings
-from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.profiles import PROFILES
+from ragstone.settings.server import DialectSettings
 from tests.fake_service import FakeService
 from tests.http.sse_client import UUID, heard
 from tests.http.transcripts import replayed, transcripts

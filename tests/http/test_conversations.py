@@ -20,9 +20,8 @@ from ragstone.plugins.evaluation.store import SqlEvaluations
 from ragstone.settings import Settings
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database, open_database
-from ragstone.store.sql.history import SqlFeedback, SqlHistory
+from ragstone.store.sql.history import SqlFeedback, SqlHistory, SqlTraces
 from ragstone.store.sql.tables import turns
-from ragstone.store.sql.traces import SqlTraces
 from tests.conformance.test_conversations import a_turn
 from tests.engine.adapters import a_kit
 from tests.fake_service import FakeService

@@ -17,7 +17,7 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.mcp.tools import mcp_server
 from ragstone.settings import Settings
-from ragstone.settings.dialects import DialectSettings
+from ragstone.settings.server import DialectSettings
 from tests.credentials import a_key
 from tests.fake_service import FakeService
 from tests.http_server import running

@@ -13,9 +13,9 @@ from ragstone.core.events import Done, Sources, Token
 from ragstone.core.filters import path_filter
 from ragstone.core.turn import Ask, Turn
 from ragstone.http.app import create_app
-from ragstone.plugins.pipeline.answers import RagStream
+from ragstone.plugins.pipeline.routes import RagStream
 from ragstone.settings import Settings
-from ragstone.settings.dialects import DialectSettings
+from ragstone.settings.server import DialectSettings
 from tests.engine.samples import a_passage
 from tests.fake_service import FakeService
 from tests.http.sse_client import heard

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ragstone.access import jwks
+from ragstone.access import tokens
 from ragstone.access.sign_in import _endpoint
 from ragstone.http.app import create_app
 from ragstone.settings import AuthSettings, LimitSettings, ServerSettings, Settings
@@ -325,7 +325,7 @@ async def test_behind_a_proxy_that_renames_the_host_the_public_address_is_the_pa
 async def test_given_a_provider_that_does_not_answer_as_one_then_unavailable(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    monkeypatch.setattr(jwks, "FETCH_SECONDS", 1.0)
+    monkeypatch.setattr(tokens, "FETCH_SECONDS", 1.0)
     provider.way = way
     async with serving(provider) as http:
         for _ in range(3):
@@ -385,7 +385,7 @@ async def test_given_no_keys_to_check_tokens_with_then_unavailable(provider: Pro
 async def test_given_a_provider_that_breaks_in_the_exchange_then_unavailable(
     provider: Provider, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    monkeypatch.setattr(jwks, "FETCH_SECONDS", 1.0)
+    monkeypatch.setattr(tokens, "FETCH_SECONDS", 1.0)
     async with serving(provider) as http:
         await http.get("/sign-in")
         provider.way = way

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.source import Source, hit_sources
-from ragstone.http.addresses import source_addresses
-from ragstone.http.source_list import source_list, without_source_list
+from ragstone.http.addresses import source_addresses, source_list, without_source_list
 from tests.fake_service import HITS
 
 BASE = "https://docs.example.com"

@@ -10,7 +10,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection, Document
 from ragstone.index.connect import MovingIndex, connect_all, index_place
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.plugins.evaluation.apart import apart
+from ragstone.plugins.evaluation.indexed import apart
 from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import home
 from ragstone.settings import IndexSettings, Settings

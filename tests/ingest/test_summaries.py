@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.answer import Usage
-from ragstone.core.chunk import SUMMARY, Chunk
+from ragstone.core.chunk import SUMMARY, Chunk, SummaryNode, whole_trees
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.filters import OWN_TEXT, eq, reader_filter
 from ragstone.core.records import Collection
-from ragstone.core.summary_node import SummaryNode, whole_trees
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest import document_changes

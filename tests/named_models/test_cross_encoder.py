@@ -9,7 +9,7 @@ import pytest
 from ragstone.build import open_adapters
 from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection
-from ragstone.plugins.named_models.cross_encoder import CrossEncoder
+from ragstone.plugins.named_models.pair_models import CrossEncoder
 from ragstone.plugins.named_models.places import ModelPlaces
 from ragstone.retrieve.rerankers import in_time
 from ragstone.retrieve.rerankers.in_time import BATCH

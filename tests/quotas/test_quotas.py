@@ -19,7 +19,7 @@ from ragstone.core.turn import Ask, Hit, Passage, Principal, Turn
 from ragstone.plugins.quotas.contract import QUOTAS
 from ragstone.plugins.quotas.count_quota import measure_use
 from ragstone.plugins.quotas.records import MonthUse, Quota, format_month, month_end
-from ragstone.plugins.quotas.store import SqlQuotas, find_store
+from ragstone.plugins.quotas.service import SqlQuotas, find_store
 from ragstone.service import IngestRequest, wire
 from ragstone.settings import Settings
 from tests.chunks import chunk

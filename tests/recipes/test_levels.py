@@ -18,8 +18,8 @@ from ragstone.core.answer import Instructions, Usage
 from ragstone.core.events import Done, Event, Failed, Thinking, Token
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Passage, Turn
-from ragstone.engine.budget import CallBudget
 from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import CallBudget
 from ragstone.models.prompt import compose
 from ragstone.ports import Adapters, Profile, Said
 from ragstone.recipes import recipe

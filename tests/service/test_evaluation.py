@@ -21,7 +21,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.turn import Ask, Principal, SearchOptions
 from ragstone.local import Ragstone
-from ragstone.plugins.evaluation.records import AskSetting, EvaluationRun, SetQuestion
+from ragstone.plugins.evaluation.contract import AskSetting, EvaluationRun, SetQuestion
 from ragstone.service import Handed, IngestRequest
 from ragstone.settings import Settings
 

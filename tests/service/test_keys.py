@@ -12,7 +12,7 @@ from ragstone.core.errors import InputError, Unauthorized, UnknownKey
 from ragstone.local.keys import LocalKeys
 from ragstone.service.keys import KeyGrant
 from ragstone.store.sql.database import open_database
-from ragstone.store.sql.keys import SqlKeys
+from ragstone.store.sql.people import SqlKeys
 from tests.credentials import MemoryKeys
 from tests.memory_store import MemoryNames
 

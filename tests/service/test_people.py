@@ -8,7 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 from starlette.datastructures import Headers
 
-from ragstone.access import passwords, setup
+from ragstone.access import secrets, setup
 from ragstone.access.gate import COOKIE
 from ragstone.core.caller import ROLES
 from ragstone.core.errors import Forbidden, TooManyRequests, Unauthorized, UnknownPerson
@@ -20,8 +20,7 @@ from ragstone.service.people import SignInTry
 from ragstone.settings import AuthSettings
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump
-from ragstone.store.sql.keys import SqlKeys
-from ragstone.store.sql.people import SqlPeople
+from ragstone.store.sql.people import SqlKeys, SqlPeople
 from tests.memory_store import MemoryNames
 
 PASSWORD = "a horse in the hallway"
@@ -30,7 +29,7 @@ COLLECTIONS = ("hr", "law", "manuals")
 
 @pytest.fixture(autouse=True)
 def _hash_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))
+    monkeypatch.setattr(secrets, "_HASHER", PasswordHasher(1, 8, 1))
 
 
 class Clock:
@@ -115,7 +114,7 @@ async def test_a_password_is_hashed_anew_when_the_parameters_change(
     people: LocalPeople, state: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await make_person(people)
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(2, 16, 1))
+    monkeypatch.setattr(secrets, "_HASHER", PasswordHasher(2, 16, 1))
     assert await try_password(people)
     stored = await SqlPeople(state).find("default", "ada")
     assert stored

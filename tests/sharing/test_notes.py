@@ -15,8 +15,7 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.plugins.sharing import service as sharing
-from ragstone.plugins.sharing.contract import NOTES
-from ragstone.plugins.sharing.records import KeptAnswer
+from ragstone.plugins.sharing.contract import NOTES, KeptAnswer
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.sharing.test_shares import ADA, BOB, talk

@@ -17,8 +17,7 @@ from ragstone.core.events import Done
 from ragstone.core.filters import Filter, path_filter
 from ragstone.core.turn import Ask, Principal
 from ragstone.local import Ragstone
-from ragstone.plugins.sharing.contract import SHARES
-from ragstone.plugins.sharing.records import SharedConversation
+from ragstone.plugins.sharing.contract import SHARES, SharedConversation
 from ragstone.service import wire
 from tests.verified.test_verified import TEXTS, open_house
 

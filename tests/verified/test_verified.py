@@ -19,9 +19,8 @@ from ragstone.core.events import Done
 from ragstone.core.filters import path_filter
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.local import Ragstone
-from ragstone.plugins.verified.contract import VERIFIED
+from ragstone.plugins.verified.contract import VERIFIED, SourcePlace, VerifiedAnswer
 from ragstone.plugins.verified.give_verified import BY
-from ragstone.plugins.verified.records import SourcePlace, VerifiedAnswer
 from ragstone.service import IngestRequest
 from ragstone.settings import Settings, StatisticsSettings
 

@@ -30,10 +30,9 @@ from ragstone.core.turn import Ask, Principal
 from ragstone.jobs import ending
 from ragstone.local import Ragstone
 from ragstone.plugins.webhooks import deliver, service
-from ragstone.plugins.webhooks.addresses import is_public
-from ragstone.plugins.webhooks.contract import WEBHOOKS
-from ragstone.plugins.webhooks.records import EventType, NewWebhook, Webhook
-from ragstone.plugins.webhooks.store import SqlWebhooks, find_store
+from ragstone.plugins.webhooks.contract import WEBHOOKS, EventType, NewWebhook, Webhook
+from ragstone.plugins.webhooks.deliver import is_public
+from ragstone.plugins.webhooks.store import SqlWebhooks
 from ragstone.service import IngestRequest
 from ragstone.service.keys import KeyGrant
 from ragstone.settings import Settings
@@ -130,7 +129,7 @@ async def show(ragstone: Ragstone, id: str) -> Webhook:
 
 
 def store(ragstone: Ragstone) -> SqlWebhooks:
-    return find_store(ragstone._adapters)
+    return SqlWebhooks.of(ragstone._adapters)
 
 
 def write(folder: Path, name: str, text: str = "Bees make honey.") -> Path:

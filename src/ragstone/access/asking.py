@@ -4,7 +4,7 @@ from contextvars import ContextVar
 
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import Forbidden, Unauthorized
-from ragstone.core.provenance import Reader
+from ragstone.core.readers import Reader
 
 ASKING: ContextVar[Caller] = ContextVar("ragstone_asking", default=LOCAL)
 """Set for each request where its credential is checked; tasks that it starts inherit it."""

@@ -45,8 +45,7 @@ def make_gate(
     if not settings.by_token:
         return Gate(settings, keys, known, None, make_proxy(settings), people)
     try:
-        from ragstone.access.jwks import KeySet
-        from ragstone.access.tokens import Tokens
+        from ragstone.access.tokens import KeySet, Tokens
     except ImportError as error:
         raise ConfigError(
             "AUTH__JWKS_URL needs a library for tokens: pip install 'ragstone[oidc]'."

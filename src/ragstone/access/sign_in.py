@@ -17,7 +17,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 import jwt
 
-from ragstone.access.jwks import fetch, issuer_client
+from ragstone.access.tokens import fetch, issuer_client
 from ragstone.core.caller import Caller
 from ragstone.core.errors import Unauthorized, Unavailable
 from ragstone.settings import AuthSettings

@@ -15,8 +15,7 @@ from ragstone.core.answer import Instructions, Layout
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Note, Sources
 from ragstone.core.turn import Hit, Mode, Passage, Plan, Turn
-from ragstone.engine.prompts import own_texts
-from ragstone.engine.stage import Emit, Stage, Step, run_part
+from ragstone.engine.stage import Emit, Stage, Step, own_texts, run_part
 from ragstone.language.language import ENGLISH, detect, language_name
 from ragstone.language.language import no_answer as translate_no_answer
 from ragstone.language.sentences import Span, sentences

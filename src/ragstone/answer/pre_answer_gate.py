@@ -12,8 +12,7 @@ from ragstone.answer.stream import AnswerStream
 from ragstone.cache.same_question import compare
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.turn import Passage, Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Step
+from ragstone.engine.stage import Step, prompt
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.faq_rows import FAQ_ROW
 from ragstone.language.json_answer import json_answer

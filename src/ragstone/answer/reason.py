@@ -7,8 +7,7 @@ from ragstone.answer.stream import plain
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Thinking
 from ragstone.core.turn import Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Step
+from ragstone.engine.stage import Emit, Step, prompt
 from ragstone.models.prompt import compose
 from ragstone.ports import Adapters
 

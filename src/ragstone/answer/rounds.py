@@ -12,10 +12,9 @@ from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token
 from ragstone.core.turn import Level, Turn
-from ragstone.engine.budget import BudgetedCompleter
-from ragstone.engine.prompts import prompt
+from ragstone.engine.recipe import BudgetedCompleter
 from ragstone.engine.runner import run_stages
-from ragstone.engine.stage import Emit, Stage, Step, run_part
+from ragstone.engine.stage import Emit, Stage, Step, prompt, run_part
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_answer, json_values
 from ragstone.language.language import detect, language_name

@@ -8,8 +8,7 @@ from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Note
 from ragstone.core.turn import Hit, Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Step
+from ragstone.engine.stage import Emit, Step, prompt
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.language import detect, language_name
 from ragstone.language.markers import (

@@ -1,4 +1,4 @@
-"""The asynchronous client. `make api` writes the plain one, `sync.py`, from this file."""
+"""The asynchronous client, which the plain one in `sync.py` waits for."""
 
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -186,7 +186,7 @@ class AsyncClient:
                     case _:
                         yield event
 
-    async def call(self, operation: str, **arguments: Any) -> Any:
+    async def call(self, /, operation: str, **arguments: Any) -> Any:
         """What an operation returns, by its name, such as `graph.show`: those of plugins and other
         packages have no other method here. Arguments are JSON values by their names; who asks is
         this client's user.

@@ -148,8 +148,7 @@ async def _check_server(url: str) -> None:
 def _local_token(url: str) -> str:
     """The local user's token for the server of this machine's usual data directory, if it is at
     this address: another one, even if it says that it is the same, gets none."""
-    from ragstone.service.local_token import read_token
-    from ragstone.service.server_file import find_server
+    from ragstone.service.server_file import find_server, read_token
 
     asked = urlsplit(url)
     if asked.hostname not in ("127.0.0.1", "::1", "localhost"):

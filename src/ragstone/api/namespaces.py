@@ -37,11 +37,13 @@ RUN_SECONDS = 0.2
 """How often it is looked how far a run of a source is."""
 
 
-class AsyncCollections:
-    """The collections of documents."""
-
+class _Part:
     def __init__(self, session: Session) -> None:
         self._session = session
+
+
+class AsyncCollections(_Part):
+    """The collections of documents."""
 
     async def list(self) -> Sequence[CollectionSummary]:
         """Every collection with how many documents and chunks it has."""
@@ -108,12 +110,9 @@ class AsyncCollections:
         return await last(service.rebuild(self._session.principal.tenant, name))
 
 
-class AsyncDocuments:
+class AsyncDocuments(_Part):
     """The documents of a collection. Each has a path, such as `/contracts/lease.pdf`, and an id;
     either names it."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     async def list(
         self,
@@ -242,12 +241,9 @@ class AsyncDocuments:
         return await service.delete(self._session.principal, collection, paths)
 
 
-class AsyncSyncedSources:
+class AsyncSyncedSources(_Part):
     """What collections are kept in sync with. Methods raise UnknownSource for a name that is
     unknown, and Forbidden for who is not an administrator."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     async def _find_sources(self) -> SourcesService:
         found: SourcesService = find_part(await self._session.service(), "sources")
@@ -352,11 +348,8 @@ class AsyncSyncedSources:
         return await sources.remove(self._session.principal, name, documents=documents)
 
 
-class AsyncPeople:
+class AsyncPeople(_Part):
     """People with accounts, who sign in with a name and a password."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     async def invite(
         self,
@@ -440,12 +433,9 @@ class AsyncPeople:
         await service.people.end_second_factor(self._session.principal, name, admin=True)
 
 
-class AsyncConversations:
+class AsyncConversations(_Part):
     """What was said in conversations. `conversation` of `ask` begins and continues one; here it is
     called by the same name. Methods raise UnknownRoom for a name that is unknown."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     async def list(self, *, limit: int = 50, offset: int = 0) -> Sequence[Room]:
         """The conversations, those that went on last first."""
@@ -481,12 +471,9 @@ class AsyncConversations:
         return conversation_key(self._session.principal, name)
 
 
-class AsyncJobs:
+class AsyncJobs(_Part):
     """Work in the background: ingests, rebuilds, and questions that need not be answered at once.
     Methods raise UnknownJob for an id that is unknown, JobEnded where it is too late."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     async def ask(self, question: str, **params: Unpack[AskParams]) -> JobView:
         """Answer a question in the background; the job's `result` has the answer when it is done.

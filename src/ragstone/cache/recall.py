@@ -17,8 +17,7 @@ from ragstone.cache.same_question import Mode, compare, least
 from ragstone.core.events import Checked, Sources, Token
 from ragstone.core.records import Collection
 from ragstone.core.turn import Recalled, Subquery, Turn
-from ragstone.engine.prompts import own_texts
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, own_texts
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, Cache, Edition, Embedder, Kept, LateEmbedder, find_collection

@@ -8,7 +8,7 @@ from ragstone.settings import CacheSettings
 
 if TYPE_CHECKING:
     from ragstone.access.rates import Rates
-    from ragstone.store.sql.templates import SharedTexts
+    from ragstone.store.sql.settings import SharedTexts
 
 
 class SharedCache(Cache, Protocol):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.added_commands import ExtensibleGroup
 from ragstone.cli.cache import app as cache_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
@@ -19,14 +18,23 @@ from ragstone.cli.managing import app as managing
 from ragstone.cli.mcp import app as mcp_app
 from ragstone.cli.models import app as models_app
 from ragstone.cli.people import app as people_app
+from ragstone.cli.plugins import ExtensibleGroup
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.readers import app as readers_app
-from ragstone.cli.running import CommandContext, Context, context_settings, fail, run, run_guarded
+from ragstone.cli.running import (
+    CommandContext,
+    Context,
+    context_settings,
+    fail,
+    pause_garbage_collection,
+    run,
+    run_guarded,
+    seldom_collected,
+)
 from ragstone.cli.settings import app as settings_app
-from ragstone.cli.starting import pause_garbage_collection, seldom_collected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
-from ragstone.core.turn import Level, SearchOptions
+from ragstone.core.turn import Ask, Level, SearchOptions
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -185,7 +193,6 @@ def ask(
 ) -> None:
     """Answer a question from the documents, with sources."""
     from ragstone.cli import commands
-    from ragstone.core.turn import Ask
 
     if agent and comments:
         fail("--agent and --comments exclude each other: leave one of them out.")
@@ -225,7 +232,6 @@ def chat(
 ) -> None:
     """Ask one question after another; each line of standard input where it is no terminal."""
     from ragstone.cli.chat import chat, new_room
-    from ragstone.core.turn import Ask
 
     asked = Ask(
         "",
@@ -256,7 +262,6 @@ def search(
 ) -> None:
     """Show the passages that fit a query best, with scores."""
     from ragstone.cli import commands
-    from ragstone.core.turn import Ask
 
     asked = Ask(
         question,

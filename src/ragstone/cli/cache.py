@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import one_line, out_json, print_text
 from ragstone.cli.running import command
 
 if TYPE_CHECKING:
@@ -16,12 +17,9 @@ app = typer.Typer(help="Look at the semantic cache, or empty it.", add_completio
 @command(app)
 async def stats(service: "Service", as_json: opt.AsJson = False) -> int:
     """Show how many questions are known, and how many were answered from them."""
-    from ragstone.cli.show import one_line, out_json, print_text
-    from ragstone.service import wire
-
     figures = await service.cache_figures()
     if as_json:
-        out_json(wire.dump(figures))
+        out_json(figures)
         return 0
     asked = figures.hits + figures.misses
     rows = [
@@ -50,8 +48,6 @@ async def rebuild(service: "Service", as_json: opt.AsJson = False) -> int:
 
 
 def _show_count(count: int, done: str, as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text
-
     if as_json:
         out_json({"entries": count})
     else:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ragstone.cli import show
 from ragstone.cli.commands import stream_answer
-from ragstone.cli.show import err, print_text
+from ragstone.cli.printing import err, print_text, table
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import RagstoneError, UnknownRoom
@@ -77,7 +77,7 @@ class Chat:
         command, _, argument = line.partition(" ")
         match command, argument.strip():
             case "/help", "":
-                show.table(("", ""), list(COMMANDS.items()))
+                table(("", ""), list(COMMANDS.items()))
             case "/sources", "":
                 show.show_sources(self.sources)
                 if not self.sources:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import format_time, one_line, out_json, print_text, table
 from ragstone.cli.running import command, confirm, context_settings, fail, run
+from ragstone.core.turn import Principal
 from ragstone.core.wording import format_count
 
 if TYPE_CHECKING:
@@ -45,12 +47,9 @@ async def list_(
     as_json: opt.AsJson = False,
 ) -> int:
     """List conversations, the newest first."""
-    from ragstone.cli.show import format_time, out_json, print_text, table
-    from ragstone.service import wire
-
     found = await service.conversations.rooms(_principal(user), user_id, limit, offset)
     if as_json:
-        out_json({"conversations": [wire.dump(r) for r in found.rooms], "total": found.total})
+        out_json({"conversations": found.rooms, "total": found.total})
     elif not found.rooms:
         print_text("There are no conversations here.")
     else:
@@ -89,8 +88,6 @@ async def rename(
     user_id: Account = "",
 ) -> int:
     """Give a conversation another title."""
-    from ragstone.cli.show import print_text
-
     print_text(await service.conversations.rename(_conversation_key(user, room, user_id), title))
     return 0
 
@@ -124,8 +121,6 @@ def import_(
     user: User = "local",
 ) -> None:
     """Add the turns of a file to the rooms that they name; all or, if one is wrong, none."""
-    from ragstone.cli.show import print_text
-
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -145,8 +140,6 @@ def delete(
     context: Context, room: Room, user: User = "local", user_id: Account = "", yes: Yes = False
 ) -> None:
     """Delete a conversation with all its turns."""
-    from ragstone.cli.show import print_text
-
     if not yes:
         confirm(f"Delete the conversation {room!r}?")
 
@@ -176,8 +169,6 @@ def forget_user(
 
 
 def _principal(user: str) -> "Principal":
-    from ragstone.core.turn import Principal
-
     return Principal(user=user)
 
 
@@ -188,15 +179,13 @@ def _conversation_key(user: str, room: str, user_id: str) -> "ConversationKey":
 
 
 def _show(found: "list[StoredTurn]", as_json: bool) -> int:
-    from ragstone.cli.show import format_time, one_line, out_json, print_text, show_sources
+    from ragstone.cli.show import show_sources
     from ragstone.core.conversation import dump_turn
     from ragstone.core.source import citation_sources
-    from ragstone.service import wire
 
     if as_json:
         turns = [
-            {"at": turn.at, "block": dump_turn(turn.block), "notes": wire.dump(turn.notes)}
-            for turn in found
+            {"at": turn.at, "block": dump_turn(turn.block), "notes": turn.notes} for turn in found
         ]
         out_json({"turns": turns})
         return 0
@@ -211,8 +200,6 @@ def _show(found: "list[StoredTurn]", as_json: bool) -> int:
 
 
 def _write(content: bytes, file: Path | None) -> int:
-    from ragstone.cli.show import print_text
-
     if file is None:
         print_text(content.decode(), end="")
         return 0
@@ -224,12 +211,9 @@ def _write(content: bytes, file: Path | None) -> int:
 
 
 async def _forget(service: "Service", user: str, user_id: str | None, as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
     gone = await service.conversations.forget(_principal(user), user_id)
     if as_json:
-        out_json(wire.dump(gone))
+        out_json(gone)
     else:
         print_text(
             f"Deleted: {format_count(gone.rooms, 'conversation')} with "

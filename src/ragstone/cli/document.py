@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import out_json, print_text
 from ragstone.cli.running import Context, context_settings, run
 from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.document import BlockSpan, find_page
@@ -42,13 +43,11 @@ def show(
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a document as it was read: its blocks, tables and chunks, with pages."""
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
 
     async def action(service: "Service") -> int:
         found = await _read(service, collection, path)
         if as_json:
-            out_json(wire.dump(found))
+            out_json(found)
         else:
             print_text("\n".join(page(found) if as_html else tree(found)))
         return 0

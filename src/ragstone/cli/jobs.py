@@ -1,13 +1,26 @@
 """The `ragstone jobs` commands: what goes on in the background, and how to steer it."""
 
+import json
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import (
+    duration,
+    err,
+    format_time,
+    one_line,
+    out_json,
+    print_text,
+    show_list,
+)
 from ragstone.cli.running import Context, command, context_settings, run
+from ragstone.core.errors import UnknownJob
+from ragstone.core.turn import Principal
 from ragstone.core.wording import format_count
 
 if TYPE_CHECKING:
@@ -40,8 +53,6 @@ async def list_(
     as_json: opt.AsJson = False,
 ) -> int:
     """List jobs, the newest first. Those that failed for good have the state failed."""
-    from ragstone.cli.show import show_list
-
     found = await service.jobs.list(tenant, kind, state, limit)
     rows = (
         (_when(j), j.id, j.kind, j.state, _share(j), j.attempts, j.user, j.error) for j in found
@@ -53,8 +64,6 @@ async def list_(
 @command(app)
 async def kinds(service: "Service", as_json: opt.AsJson = False) -> int:
     """Show the kinds of jobs: how many there are, how many run at a time, which are paused."""
-    from ragstone.cli.show import show_list
-
     found = await service.jobs.kinds()
     states = ("queued", "running", "paused", "done", "failed", "cancelled")
     rows = (
@@ -76,13 +85,6 @@ async def show(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show a job with its progress, its error or its result."""
-    from contextlib import aclosing
-
-    from ragstone.cli.show import err, out_json
-    from ragstone.core.errors import UnknownJob
-    from ragstone.core.turn import Principal
-    from ragstone.service import wire
-
     view = await service.jobs.get(Principal(tenant), id, admin=True)
     if view is None:
         raise UnknownJob(id)
@@ -92,7 +94,7 @@ async def show(
             async for view in views:
                 err(f"{view.state} {_share(view)}{_time_left(view)}")
     if as_json:
-        out_json(wire.dump(view))
+        out_json(view)
     else:
         _describe(view)
     return 1 if view.state == "failed" else 0
@@ -160,8 +162,6 @@ async def clean(
     tenant: Tenant = "default",
 ) -> int:
     """Forget jobs that have ended, with their results."""
-    from ragstone.cli.show import print_text
-
     cleaned = await service.jobs.clean(tenant, state, older)
     print_text(f"{format_count(cleaned, 'job')} removed from the list.")
     return 0
@@ -173,10 +173,6 @@ def _check_target(id: str, kind: str | None) -> None:
 
 
 def _describe(view: "JobView") -> None:
-    import json
-
-    from ragstone.cli.show import one_line, print_text
-
     print_text(f"{view.kind} {view.id}: {view.state} {_share(view)}{_time_left(view)}")
     print_text(f"created {_when(view)} by {one_line(view.user)}, begun {view.attempts} times")
     if view.collection:
@@ -188,9 +184,6 @@ def _describe(view: "JobView") -> None:
 
 
 async def _steer(service: "Service", action: Action, tenant: str, id: str) -> int:
-    from ragstone.cli.show import print_text
-    from ragstone.core.turn import Principal
-
     view = await getattr(service.jobs, action)(Principal(tenant), id, admin=True)
     print_text(f"{view.id} is {view.state}.")
     return 0
@@ -199,8 +192,6 @@ async def _steer(service: "Service", action: Action, tenant: str, id: str) -> in
 async def _steer_job_or_kind(
     service: "Service", action: Literal["pause", "resume"], tenant: str, id: str, kind: str | None
 ) -> int:
-    from ragstone.cli.show import print_text
-
     if not kind:
         return await _steer(service, action, tenant, id)
     act: Callable[[str], Awaitable[None]] = getattr(service.jobs, f"{action}_kind")
@@ -212,8 +203,6 @@ async def _steer_job_or_kind(
 
 
 async def _retry(service: "Service", tenant: str, id: str) -> int:
-    from ragstone.cli.show import print_text
-
     if id:
         return await _steer(service, "retry", tenant, id)
     found = await service.jobs.list(tenant, None, "failed", 10_000)
@@ -224,17 +213,12 @@ async def _retry(service: "Service", tenant: str, id: str) -> int:
 
 
 async def _submit(service: "Service", kind: str, request: dict[str, Any]) -> int:
-    from ragstone.cli.show import print_text
-    from ragstone.core.turn import Principal
-
     view = await service.jobs.submit(kind, request, principal=Principal())
     print_text(view.id)
     return 0
 
 
 def _when(view: "JobView") -> str:
-    from ragstone.cli.show import format_time
-
     return format_time(view.created_at, seconds=True)
 
 
@@ -244,6 +228,4 @@ def _share(view: "JobView") -> str:
 
 
 def _time_left(view: "JobView") -> str:
-    from ragstone.cli.show import duration
-
     return f", about {duration(view.eta)} left" if view.eta else ""

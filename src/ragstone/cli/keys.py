@@ -1,10 +1,18 @@
 """The `ragstone keys` commands: who may send requests to the server."""
 
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import (
+    format_time,
+    out_json,
+    print_text,
+    show_list,
+    tell_collections_to_come,
+)
 from ragstone.cli.running import command, context_settings, run, server_address
 from ragstone.core.caller import Role
 
@@ -67,8 +75,6 @@ def create(
     here = server_address(settings)
 
     async def action(service: "Service") -> int:
-        from ragstone.cli.show import tell_collections_to_come
-
         issued = await service.keys.create(grant)
         await tell_collections_to_come(service, tenant, reach)
         if sites and not as_json:
@@ -85,8 +91,6 @@ async def list_(
     as_json: opt.AsJson = False,
 ) -> int:
     """List the keys, without their secrets."""
-    from ragstone.cli.show import show_list
-
     found = await service.keys.list_all(tenant)
     head = ("id", "name", "tenant", "user", "groups", "reaches", "role", "state", "last used")
     empty = "There are no keys; make one with 'ragstone keys create'."
@@ -109,23 +113,17 @@ async def rotate(
 @command(app)
 async def revoke(service: "Service", id: Id, as_json: opt.AsJson = False) -> int:
     """End a key, in every server within two seconds."""
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
     key = await service.keys.revoke(None, id)
     if as_json:
-        out_json({"key": wire.dump(key)})
+        out_json({"key": key})
     else:
         print_text(f"The key {key.id} ({key.name}) no longer holds.")
     return 0
 
 
 def _show_issued(issued: "IssuedKey", as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
     if as_json:
-        out_json({"key": wire.dump(issued.key), "secret": issued.secret})
+        out_json({"key": issued.key, "secret": issued.secret})
         return 0
     print_text(issued.secret)
     typer.echo(f"This is the secret of key {issued.key.id}. Keep it: it is shown once.", err=True)
@@ -133,8 +131,6 @@ def _show_issued(issued: "IssuedKey", as_json: bool) -> int:
 
 
 def _show_tag(id: str, address: str) -> int:
-    from ragstone.cli.show import print_text
-
     print_text(f'<script src="{address}/web/widget.js" data-widget="{id}" async></script>')
     said = "Put this into a page of the site, with the server's address as its visitors reach it."
     typer.echo(said, err=True)
@@ -142,8 +138,6 @@ def _show_tag(id: str, address: str) -> int:
 
 
 def _row(key: "ApiKey") -> tuple[Any, ...]:
-    from ragstone.cli.show import format_time
-
     reaches = "all" if key.collections is None else ", ".join(key.collections) or "nothing"
     groups = ", ".join(key.groups)
     used = format_time(key.used_at) if key.used_at else "never"
@@ -151,10 +145,6 @@ def _row(key: "ApiKey") -> tuple[Any, ...]:
 
 
 def _state(key: "ApiKey") -> str:
-    import time
-
-    from ragstone.cli.show import format_time
-
     if key.revoked_at is not None:
         return f"revoked {format_time(key.revoked_at)}"
     if key.expires_at is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import err, out_json, print_text
 from ragstone.cli.running import Context, confirm, context_settings, run, run_step
 
 if TYPE_CHECKING:
@@ -138,8 +139,6 @@ def _has_server(settings: "Settings") -> bool:
 
 
 def _say(sentence: str, quiet: bool) -> None:
-    from ragstone.cli.show import err, print_text
-
     (err if quiet else print_text)(sentence)
 
 
@@ -164,8 +163,6 @@ async def _finish(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> "Upke
 
 
 def _tell(step: "Upkeep", as_json: bool, nothing: str = "") -> None:
-    from ragstone.cli.show import out_json, print_text
-
     if as_json:
         models = {"models": list(step.models)} if step.models else {}
         out_json({"notes": list(step.notes), **models})

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import one_line, out_json, print_text, show_list, table, value_text
 from ragstone.cli.running import Context, command, confirm, context_settings, run, run_guarded
 from ragstone.core.errors import ConfigError
+from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
     from ragstone.core.records import Document
@@ -21,12 +23,11 @@ PAGE = 1000
 @command(app)
 async def status(service: "Service", as_json: opt.AsJson = False) -> int:
     """Show what is indexed, by which models, and whether a server runs."""
-    from ragstone.cli.show import describe, one_line, out_json, print_text
-    from ragstone.service import wire
+    from ragstone.cli.show import describe
 
     overview = await service.overview()
     if as_json:
-        out_json(wire.dump(overview))
+        out_json(overview)
         return 0
     models = ", ".join(f"{name} ({use})" for name, use in overview.models.items())
     rows = [
@@ -60,9 +61,7 @@ def token(
 
 def _show_token(settings: "Settings", login: bool) -> None:
     """Raises ConfigError without a data directory, or for `login` a server that takes it."""
-    from ragstone.cli.show import print_text
-    from ragstone.service.local_token import local_token, login_address
-    from ragstone.service.server_file import check_login, find_server
+    from ragstone.service.server_file import check_login, find_server, local_token, login_address
 
     data = settings.ragstone_data.expanduser().absolute()
     if not data.is_dir():
@@ -89,13 +88,9 @@ def _show_token(settings: "Settings", login: bool) -> None:
 @command(app)
 async def collections(service: "Service", as_json: opt.AsJson = False) -> int:
     """List the collections."""
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.core.turn import Principal
-    from ragstone.service import wire
-
     found = await service.collections(Principal(), operator=True)
     if as_json:
-        out_json({"collections": [wire.dump(summary) for summary in found]})
+        out_json({"collections": found})
     elif not found:
         print_text("There are no collections yet; create one with 'ragstone ingest'.")
     else:
@@ -115,9 +110,6 @@ async def documents(
     service: "Service", collection: opt.Collection = "default", as_json: opt.AsJson = False
 ) -> int:
     """List the documents of a collection."""
-    from ragstone.cli.show import show_list
-    from ragstone.core.turn import Principal
-
     found: list[Document] = []
     while True:
         after = found[-1].path if found else ""
@@ -142,13 +134,9 @@ async def facets(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show the metadata of a collection's documents: keys, values, and how many have them."""
-    from ragstone.cli.show import out_json, print_text, value_text
-    from ragstone.core.turn import Principal
-    from ragstone.service import wire
-
     found = await service.reading.facets(Principal(), collection, key=key, limit=limit)
     if as_json:
-        out_json({"facets": [wire.dump(item) for item in found]})
+        out_json({"facets": found})
     elif not found:
         what = f"the key {key!r}" if key else "metadata"
         print_text(f"No document of the collection {collection!r} has {what}.")
@@ -188,9 +176,6 @@ async def rename(
     new: Annotated[str, typer.Argument(metavar="NEW", help="What it shall be called.")],
 ) -> int:
     """Give a collection another name; nothing is indexed anew."""
-    from ragstone.cli.show import one_line, print_text
-    from ragstone.core.turn import Principal
-
     renamed = await service.rename_collection(Principal(), old, new)
     print_text(f"The collection {one_line(old)} is now {one_line(renamed.name)}.")
     return 0
@@ -277,12 +262,12 @@ def stats(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show what was asked, what it cost, and how each search strategy did."""
-    from ragstone.cli import commands, statistics
+    from ragstone.cli import commands
 
-    if by and by not in statistics.KINDS:
-        raise typer.BadParameter(f"--by takes one of {', '.join(statistics.KINDS)}")
+    if by and by not in commands.KINDS:
+        raise typer.BadParameter(f"--by takes one of {', '.join(commands.KINDS)}")
     if by:
-        run(context_settings(context), lambda s: statistics.show(s, days, by, as_json))
+        run(context_settings(context), lambda s: commands.show_use(s, days, by, as_json))
     else:
         run(context_settings(context), lambda s: commands.stats(s, days, as_json=as_json))
 
@@ -297,9 +282,9 @@ def trace(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show what became of the last questions, or what each stage did for one."""
-    from ragstone.cli import statistics
+    from ragstone.cli import commands
 
     if id:
-        run(context_settings(context), lambda s: statistics.trace(s, id, as_json))
+        run(context_settings(context), lambda s: commands.trace(s, id, as_json))
     else:
-        run(context_settings(context), lambda s: statistics.traces(s, limit, as_json))
+        run(context_settings(context), lambda s: commands.traces(s, limit, as_json))

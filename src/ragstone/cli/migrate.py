@@ -10,7 +10,8 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from ragstone.build import move_state, open_two_indexes
-from ragstone.cli.show import ProgressView, duration, one_line, out_json, print_text
+from ragstone.cli.printing import duration, one_line, out_json, print_text
+from ragstone.cli.show import ProgressView
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.core.wording import format_count

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import one_line, out_json, print_text
 from ragstone.cli.running import command
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ def main() -> None:
 @command(app)
 async def check(service: "Service", as_json: opt.AsJson = False) -> int:
     """Try what the chat models have to do; status 1 if one fails at something."""
-    from ragstone.cli.show import one_line, out_json, print_text
-    from ragstone.service import wire
-
     done: list[ModelCheck] = []
     async with aclosing(service.check_models()) as checks:
         async for check in checks:
@@ -37,5 +35,5 @@ async def check(service: "Service", as_json: opt.AsJson = False) -> int:
                 print_text(f"  {check.check:<8} {check.state:<8} {one_line(check.said)}")
             done.append(check)
     if as_json:
-        out_json({"checks": [wire.dump(check) for check in done]})
+        out_json({"checks": done})
     return int(any(check.state == "failed" for check in done))

@@ -5,6 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import (
+    format_time,
+    one_line,
+    out_json,
+    print_text,
+    show_list,
+    tell_collections_to_come,
+)
 from ragstone.cli.running import command, context_settings, run, server_address
 from ragstone.core.caller import Role
 from ragstone.core.turn import Principal
@@ -61,14 +69,6 @@ def invite(
     here = server_address(settings)
 
     async def action(service: "Service") -> int:
-        from ragstone.cli.show import (
-            format_time,
-            out_json,
-            print_text,
-            tell_collections_to_come,
-        )
-        from ragstone.service import wire
-
         made = await service.people.invite(
             Principal(tenant),
             name,
@@ -81,7 +81,7 @@ def invite(
         )
         await tell_collections_to_come(service, tenant, collection)
         if as_json:
-            out_json(wire.dump(made))
+            out_json(made)
             return 0
         print_text(f"{here}/#invitation={made.secret}")
         typer.echo(
@@ -97,8 +97,6 @@ def invite(
 @command(app, "list")
 async def list_(service: "Service", tenant: Tenant = "default", as_json: opt.AsJson = False) -> int:
     """List the accounts."""
-    from ragstone.cli.show import show_list
-
     found = await service.people.list(Principal(tenant))
     head = ("name", "shown as", "role", "groups", "reaches", "state", "codes", "last use")
     empty = "There are no accounts; make one with 'ragstone people invite'."
@@ -133,8 +131,6 @@ async def change(
 ) -> int:
     """Give an account other rights, which hold at once; what is not said stays. Another role ends
     its sessions."""
-    from ragstone.cli.show import tell_collections_to_come
-
     whose = Principal(tenant)
     if no_codes:
         await service.people.end_second_factor(whose, name, admin=True)
@@ -155,8 +151,6 @@ async def change(
 async def remove(service: "Service", name: Name, tenant: Tenant = "default") -> int:
     """Remove an account, its sessions, and the keys of its user. What it asked stays: 'ragstone
     conversations forget' erases that too."""
-    from ragstone.cli.show import one_line, print_text
-
     keys = await service.people.remove(Principal(tenant), name)
     revoked = f" Keys revoked: {keys:,}." if keys else ""
     print_text(f"{one_line(name)} has no account any more.{revoked}")
@@ -168,8 +162,6 @@ async def sessions(
     service: "Service", name: Name, tenant: Tenant = "default", as_json: opt.AsJson = False
 ) -> int:
     """List the browsers in which somebody is signed in."""
-    from ragstone.cli.show import format_time, show_list
-
     found = await service.people.sessions(Principal(tenant), name, admin=True)
     rows = ((s.id, format_time(s.begun_at), format_time(s.used_at), s.agent) for s in found)
     head = ("id", "begun", "last use", "browser")
@@ -186,16 +178,12 @@ async def sign_out(
     tenant: Tenant = "default",
 ) -> int:
     """End the sessions of somebody."""
-    from ragstone.cli.show import print_text
-
     ended = await service.people.sign_out(Principal(tenant), name, session=session, admin=True)
     print_text(f"Sessions ended: {ended:,}.")
     return 0
 
 
 def _row(view: "PersonView") -> tuple[object, ...]:
-    from ragstone.cli.show import format_time
-
     reaches = "all" if view.collections is None else ", ".join(view.collections) or "nothing"
     invited = f"invited until {format_time(view.invited_until)}" if view.invited_until else ""
     has_password = view.has_password or view.origin != "here"
@@ -208,11 +196,8 @@ def _row(view: "PersonView") -> tuple[object, ...]:
 
 
 def _show(view: "PersonView", as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
     if as_json:
-        out_json(wire.dump(view))
+        out_json(view)
         return 0
     names = ("name", "shown as", "role", "groups", "reaches", "state", "codes", "last use")
     for name, value in zip(names, _row(view), strict=True):

@@ -1,11 +1,26 @@
-"""`ragstone plugins`: every extension point, what fills it, and from which package."""
+"""`ragstone plugins`: every extension point, what fills it, and from which package.
+
+Commands that plugins and other packages add below `ragstone`.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
 from ragstone.cli import options as opt
-from ragstone.registry import OURS, PLUGINS_OFF, Extension, find_plugins, summary
+from ragstone.cli.printing import err, out_json, print_text
+from ragstone.core.errors import ConfigError
+from ragstone.registry import (
+    OURS,
+    PLUGINS_OFF,
+    Extension,
+    Registry,
+    find_installed,
+    find_plugins,
+    summary,
+)
 
 if TYPE_CHECKING:
     from ragstone.registry import Registry
@@ -27,13 +42,13 @@ POINTS = (
     "ragstone.store.connect:STATE_STORES",
     "ragstone.store.connect:CONVERSATION_STORES",
     "ragstone.cache.shared:SHARED_SERVERS",
-    "ragstone.cli.added_commands:COMMANDS",
+    "ragstone.cli.plugins:COMMANDS",
     "ragstone.service.added:ADDED_SERVICES",
     "ragstone.local.added:ADDED_ADAPTERS",
     "ragstone.local.added:ADDED_DIRECTORIES",
     "ragstone.local.added:ADDED_ENRICHERS",
     "ragstone.local.added:ADDED_WORK",
-    "ragstone.local.observed:ADDED_OBSERVERS",
+    "ragstone.local.added:ADDED_OBSERVERS",
     "ragstone.settings.added:ADDED_SECTIONS",
 )
 """Where the registry of each extension point of the core is."""
@@ -59,8 +74,6 @@ def plugins(
 ) -> None:
     """Show what can be added by a package, and what is there. The exit status is 1 if anything of
     another package is broken. Packages are imported to find that out."""
-    from ragstone.cli.show import err, out_json, print_text
-
     known = points()
     names = [item.group.removeprefix(f"{OURS}.") for item in known]
     if point is not None and point not in names:
@@ -96,8 +109,6 @@ def _rows(registry: "Registry[Any]", added: bool) -> list[dict[str, str]]:
 
 def _summary(registry: "Registry[Any]", name: str) -> str:
     """The first line of an extension's description, and its error if it has one."""
-    from ragstone.core.errors import ConfigError
-
     try:
         found = registry.load(name)
     except ConfigError:
@@ -107,9 +118,6 @@ def _summary(registry: "Registry[Any]", name: str) -> str:
 
 def _problems(known: "list[Registry[Any]]") -> list[str]:
     """One sentence for everything of another package that cannot be used."""
-    from ragstone.core.errors import ConfigError
-    from ragstone.registry import find_installed
-
     problems: list[str] = []
     for registry in known:
         problems += registry.refusals
@@ -135,3 +143,35 @@ def _section(name: str, rows: list[dict[str, str]]) -> str:
         for item, row in zip(names, rows, strict=True)
     ]
     return "\n".join([f"{name} ({OURS}.{name})", *lines])
+
+
+COMMANDS: Registry[typer.Typer] = Registry("ragstone.commands", "command", {}, is_a=typer.Typer)
+"""Groups of commands by their name on the command line."""
+
+
+def command_tree(app: typer.Typer) -> Any:
+    """The command of `app` with those of Ragstone's plugins loaded into its `commands`."""
+    command: Any = get_command(app)
+    for name in COMMANDS.ours:
+        command.add_command(command.get_command(None, name), name)
+    return command
+
+
+class ExtensibleGroup(TyperGroup):
+    """The commands of the core, and those of `COMMANDS`, which are imported when they are called.
+    A command of the core cannot be replaced."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name. Raises ConfigError for one of a package that is broken."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None or cmd_name not in COMMANDS:
+            return own
+        parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+        parent.add_typer(COMMANDS.get(cmd_name), name=cmd_name)
+        return get_group(parent).get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of Ragstone's commands; those of other packages are not looked for, as that
+        takes 40 ms (`ragstone plugins` shows them)."""
+        own = super().list_commands(ctx)
+        return [*own, *(name for name in COMMANDS.ours if name not in own)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import one_line, out_json, print_text
 from ragstone.cli.running import Context, command, context_settings, fail, run
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import RagstoneError
@@ -37,12 +38,9 @@ async def show(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show who may read a document, or one that would come to this path, and why."""
-    from ragstone.cli.show import one_line, out_json, print_text
-    from ragstone.service import wire
-
     view = await service.readers.explain(Principal(), collection, path, admin=True)
     if as_json:
-        out_json(wire.dump(view))
+        out_json(view)
         return 0
     print_text(f"{one_line(view.path)}{'' if view.exists else ' (no document yet)'}")
     print_text(f"  may be read by: {format_readers(view.readers) if view.readers else 'nobody'}")
@@ -69,7 +67,6 @@ def give(
     collection: opt.Collection = "default",
 ) -> None:
     """Set the readers of documents at once, without reading their files again."""
-    from ragstone.cli.show import print_text
     from ragstone.core.metadata import parse_pairs
 
     readers = parse_names(names)
@@ -115,12 +112,9 @@ async def folders(
     service: "Service", collection: opt.Collection = "default", as_json: opt.AsJson = False
 ) -> int:
     """List the folders that have readers of their own."""
-    from ragstone.cli.show import one_line, out_json, print_text
-    from ragstone.service import wire
-
     rules = await service.readers.folders(Principal(), collection)
     if as_json:
-        out_json({"folders": [wire.dump(rule) for rule in rules]})
+        out_json({"folders": rules})
         return 0
     for rule in rules:
         by = "its ragstone.yaml" if rule.by == "file" else "an administrator"
@@ -132,8 +126,6 @@ async def folders(
 
 
 def _set_folder(collection: str, path: str, names: str) -> "Callable[[Service], Awaitable[int]]":
-    from ragstone.cli.show import one_line, print_text
-
     readers = parse_names(names)
 
     async def change(service: "Service") -> int:
@@ -159,8 +151,6 @@ def parse_names(names: str) -> tuple[str, ...]:
 
 def format_readers(readers: "tuple[str, ...]") -> str:
     """Readers in words."""
-    from ragstone.cli.show import one_line
-
     names = ("everyone" if name == EVERYONE else name for name in readers)
     return one_line(", ".join(names)) or "none of their own"
 

@@ -1,10 +1,12 @@
 """The `ragstone settings` commands: what is set, where it comes from, and changes at run time."""
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import format_time, out_json, print_text, show_list, table
 from ragstone.cli.running import command, context_settings, run
 
 if TYPE_CHECKING:
@@ -50,8 +52,6 @@ async def list_(
     as_json: opt.AsJson = False,
 ) -> int:
     """List the settings with their values and where those come from."""
-    from ragstone.cli.show import show_list
-
     found = [
         item
         for item in await service.settings.list_all(tenant, collection, dialect)
@@ -81,12 +81,10 @@ async def get(
     as_json: opt.AsJson = False,
 ) -> int:
     """Print the value of a setting."""
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
 
     found = await service.settings.get(key, tenant, collection, dialect)
     if as_json:
-        out_json(wire.dump(found))
+        out_json(found)
     else:
         print_text(_display_value(found.value))
     return 0
@@ -112,8 +110,6 @@ async def unset(
     scope: Scope = "global",
 ) -> int:
     """Take settings out of a scope: what stands below it holds again."""
-    from ragstone.cli.show import print_text
-
     for item in await service.settings.unset(scope, keys, WHO):
         print_text(
             f"{item.key} is {_display_value(item.value)} ({item.source} {item.where}".rstrip()
@@ -132,13 +128,12 @@ async def explain(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show what a setting is, what it may be, and every place that has a value for it."""
-    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     one = await service.settings.get(key, tenant, collection, dialect)
     layers = await service.settings.explain(key, tenant, collection, dialect)
     if as_json:
-        out_json({**wire.dump(one), "layers": [wire.dump(layer) for layer in layers]})
+        out_json({**wire.dump(one), "layers": layers})
         return 0
     print_text(f"{one.key}: {one.help}")
     print_text(
@@ -166,8 +161,6 @@ async def log(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show who changed what, the newest first."""
-    from ragstone.cli.show import format_time, show_list
-
     found = await service.settings.log(limit, key)
     rows = (
         (
@@ -198,16 +191,12 @@ def _values(pairs: list[str]) -> dict[str, str]:
 
 
 async def _set(service: "Service", scope: str, values: dict[str, str]) -> int:
-    from ragstone.cli.show import print_text
-
     for item in await service.settings.put(scope, values, WHO):
         print_text(f"{item.key} is {_display_value(item.value)} ({item.source} {item.where}).")
     return 0
 
 
 def _display_value(value: Any) -> str:
-    import json
-
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,24 +1,31 @@
-"""What the command line prints: text made safe for a terminal, tables, and progress."""
+"""What is printed of answers, passages and progress."""
 
-import json
 import sys
 import textwrap
 import time
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Self
 
+from ragstone.cli.printing import (
+    duration,
+    err,
+    format_time,
+    omit_name,
+    one_line,
+    print_text,
+    table,
+    value_text,
+)
 from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
-from ragstone.core.turn import Principal, StageTrace
+from ragstone.core.turn import StageTrace
 from ragstone.core.wording import format_count
 from ragstone.ingest.files import CHAPTER, COPY, HIDDEN, WITHOUT_TEXT
 from ragstone.ingest.formats.recognition import is_installed, missing_step
 from ragstone.ingest.formats.types import is_picture, suggest_conversion
-from ragstone.service import Progress, SearchResult, Service, Skipped, wire
+from ragstone.service import Progress, SearchResult, Skipped
 
 PLAIN_SECONDS = 60.0
 """How often progress is printed where there is no terminal to draw a bar on."""
@@ -35,84 +42,6 @@ LIKELY: Mapping[Confidence, str] = {"high": "likely", "medium": "possibly", "low
 
 UNSHOWN = frozenset({"title", "url", "producer", "creator", "created", "modified", "language"})
 """Metadata that stands in a source's line already, or tells of the file rather than its text."""
-
-_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def clean(text: str) -> str:
-    """Text without the characters that steer a terminal or reorder what it shows."""
-    return "".join(c for c in text if c in "\n\t" or not _steers(c))
-
-
-def _steers(c: str) -> bool:
-    return unicodedata.category(c) in ("Cc", "Cs") or c in _BIDI
-
-
-def one_line(text: str) -> str:
-    """Clean text with every run of white space as one space."""
-    return clean(" ".join(text.split()))
-
-
-def print_text(text: str = "", end: str = "\n") -> None:
-    """Print to standard output at once."""
-    print(clean(text), end=end, flush=True)
-
-
-def err(text: str) -> None:
-    """Print one line to standard error."""
-    print(one_line(text), file=sys.stderr, flush=True)
-
-
-async def tell_collections_to_come(
-    service: Service, tenant: str, granted: Sequence[str] | None
-) -> None:
-    """Say on standard error which of the granted collections are not there yet: a name may be a
-    slip."""
-    known = await service.collections(Principal(tenant), operator=True) if granted else []
-    for name in sorted({*(granted or ())} - {item.name for item in known}):
-        err(f"There is no collection {name!r} yet; it is reached as soon as there is.")
-
-
-def out_json(value: Any) -> None:
-    """Print a JSON object; in ASCII, so that it steers no terminal either."""
-    print(json.dumps(value, indent=2), flush=True)
-
-
-def show_list(
-    name: str,
-    items: Sequence[object],
-    as_json: bool,
-    head: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    empty: str,
-) -> int:
-    """Print a list as a JSON object under `name`, as a table, or the sentence `empty`."""
-    if as_json:
-        out_json({name: [wire.dump(item) for item in items]})
-    elif not items:
-        print_text(empty)
-    else:
-        table(head, list(rows))
-    return 0
-
-
-def format_time(at: float, seconds: bool = False) -> str:
-    """A time, given in seconds since 1970, as this machine's clock shows it."""
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M" + (":%S" if seconds else ""))
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print columns, numbers to the right."""
-    cells = [[one_line(str(cell)) for cell in row] for row in (head, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    columns = list(zip(*rows, strict=True)) or [()] * len(head)
-    right = [bool(c) and all(isinstance(cell, int | float) for cell in c) for c in columns]
-    for row in cells:
-        aligned = (
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        )
-        print_text("  ".join(aligned).rstrip())
 
 
 def show_sources(sources: Sequence[Source], texts: bool = True) -> None:
@@ -204,11 +133,6 @@ def show_summary(progress: Progress) -> None:
         print_text(f"  {one_line(failure.path)}: {reason}")
     if more := progress.failures - len(progress.failed[:MAX_FAILURES]):
         print_text(f"  and {more:,} more; 'ragstone documents' shows each document's error")
-
-
-def omit_name(path: str, reason: str) -> str:
-    """Why a file failed, without its name, which stands before it."""
-    return reason.removeprefix(f"{path.rpartition('/')[2]} ")
 
 
 def format_skipped(skipped: Skipped) -> str:
@@ -313,13 +237,6 @@ def format_interruption(progress: Progress, elsewhere: bool) -> list[str]:
     ]
 
 
-def duration(seconds: float) -> str:
-    """Seconds as minutes or hours."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
 def _source_location(source: Source) -> str:
     titled = source.title and source.title != source.path
     parts = [source.title, source.path] if titled else [source.path]
@@ -346,13 +263,6 @@ def _show_metadata(source: Source) -> None:
     if parts:
         line = textwrap.shorten(one_line("; ".join(parts)), METADATA_CHARS, placeholder=" ...")
         print_text(f"    ({line})")
-
-
-def value_text(value: object) -> str:
-    """A value of metadata as a person writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _score_parts(source: Source) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import format_time, out_json, print_text, show_list
 from ragstone.cli.running import command, context_settings, run
 from ragstone.core.wording import format_count
 
@@ -34,7 +35,6 @@ async def list_(
     as_json: opt.AsJson = False,
 ) -> int:
     """List the topics."""
-    from ragstone.cli.show import print_text, show_list
     from ragstone.guard.topic_file import write_csv
 
     found = await service.topics(tenant)
@@ -80,8 +80,6 @@ async def remove(
     tenant: Tenant = "default",
 ) -> int:
     """Remove topics; all of those named or, if one is unknown, none."""
-    from ragstone.cli.show import print_text
-
     print_text(f"{format_count(await service.remove_topics(tenant, terms), 'topic')} removed.")
     return 0
 
@@ -107,7 +105,6 @@ def import_(
 @app.command("example")
 def example_() -> None:
     """Print the list that comes with Ragstone, to be changed and imported."""
-    from ragstone.cli.show import print_text
     from ragstone.guard.topic_file import example_list
 
     print_text(example_list(), end="")
@@ -121,8 +118,6 @@ async def show_blocked(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show the questions that were blocked, the newest first."""
-    from ragstone.cli.show import format_time, show_list
-
     found = await service.list_blocked(tenant, limit)
     rows = (
         (format_time(b.at), b.user, b.term, b.match, b.score, b.decided_by, b.question)
@@ -140,12 +135,9 @@ async def check(
     as_json: opt.AsJson = False,
 ) -> int:
     """Say whether a question would be blocked, and why. Nothing is answered or kept."""
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
     ruling = await service.check_topics(tenant, question)
     if as_json:
-        out_json(wire.dump(ruling))
+        out_json(ruling)
         return 0
     verdict = "blocked" if ruling.blocked else "allowed"
     if ruling.match is None:
@@ -158,8 +150,6 @@ async def check(
 
 
 async def _put_topics(service: "Service", tenant: str, topics: "Sequence[Topic]") -> int:
-    from ragstone.cli.show import print_text
-
     added = await service.put_topics(tenant, topics)
     print_text(f"{format_count(added, 'topic')} added, {len(topics) - added:,} replaced.")
     return 0

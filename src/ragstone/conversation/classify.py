@@ -18,8 +18,7 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Token
 from ragstone.core.intent import Intent
 from ragstone.core.turn import Message, Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step, run_part
+from ragstone.engine.stage import Emit, Stage, Step, prompt, run_part
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_answer
 from ragstone.language.language import detect

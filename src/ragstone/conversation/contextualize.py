@@ -19,10 +19,9 @@ from ragstone.core.errors import (
     Unavailable,
 )
 from ragstone.core.events import Note, Rewritten
-from ragstone.core.provenance import Provenance, Reader
+from ragstone.core.readers import Provenance, Reader
 from ragstone.core.turn import Ask, Message, Subquery, Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step, run_part
+from ragstone.engine.stage import Emit, Stage, Step, prompt, run_part
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import parse_list
 from ragstone.language.language import detect

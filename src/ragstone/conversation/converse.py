@@ -12,8 +12,7 @@ from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import NoChatModel, NoVision, RagstoneError
 from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, prompt
 from ragstone.language.language import detect, language_name
 from ragstone.language.templates import ROOM
 from ragstone.ports import Adapters, Conversing, Said

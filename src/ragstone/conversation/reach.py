@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from functools import reduce
 from operator import or_
 
-from ragstone.core.provenance import Provenance, Reader
+from ragstone.core.readers import Provenance, Reader
 from ragstone.ports import CollectionNames
 
 UNKNOWN = Provenance(("",))

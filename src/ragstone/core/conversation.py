@@ -18,7 +18,8 @@ from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InvalidBlock, InvalidRoom
 from ragstone.core.faults import describe_fault
 from ragstone.core.foreign_passages import references
-from ragstone.core.provenance import MAX_CHARS, Provenance, catalog_ids
+from ragstone.core.readers import LONGEST_NAMES as MAX_CHARS
+from ragstone.core.readers import Provenance, catalog_ids
 from ragstone.core.source import cite_passage
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 

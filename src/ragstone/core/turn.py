@@ -13,7 +13,7 @@ from ragstone.core.answer import Confidence, GeneratedAnswer, Instructions, Usag
 from ragstone.core.chunk import EVERYONE, Chunk
 from ragstone.core.document import BlockSpan, cut_blocks
 from ragstone.core.intent import Analysis, Intent
-from ragstone.core.provenance import Provenance
+from ragstone.core.readers import Provenance
 from ragstone.core.tool import Picture, Tool, ToolStep
 
 if TYPE_CHECKING:

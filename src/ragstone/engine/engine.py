@@ -12,8 +12,7 @@ from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Failed
 from ragstone.core.turn import Ask, Level, StageTrace, Turn
-from ragstone.engine.budget import within_budget
-from ragstone.engine.recipe import Recipe
+from ragstone.engine.recipe import Recipe, within_budget
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.engine.runner import Run
 from ragstone.engine.stage import Emit, Stage, attempt, nowhere

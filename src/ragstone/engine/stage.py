@@ -1,9 +1,12 @@
-"""The base of every stage: its options are its fields."""
+"""The base of every stage: its options are its fields.
+
+What a stage tells the chat model: the tenant's own prompt, else the shipped one.
+"""
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
@@ -14,6 +17,8 @@ from ragstone.core.clock import Limit, apply_limit
 from ragstone.core.errors import RagstoneError, StageTimeout
 from ragstone.core.events import Event
 from ragstone.core.turn import StageTrace, Status, Turn
+from ragstone.language.language import detect
+from ragstone.language.templates import choose_by_language, fill_places, load_shipped
 from ragstone.ports import Adapters
 
 log = logging.getLogger(__name__)
@@ -191,3 +196,27 @@ async def _attempt(limits: _Limits, work: Awaitable[Step], turn: Turn) -> StageR
         return StageRun(traced, step)
     took = time.perf_counter() - started
     return StageRun(StageTrace(name, took, status, "", str(failure)), failure=failure)
+
+
+async def prompt(turn: Turn, adapters: Adapters, name: str, **values: str) -> str:
+    """Return the prompt `name` for this question, in its language where there is one, with its
+    places filled."""
+    own = await own_text(turn, adapters, name)
+    return fill_places(own or load_shipped(name) or "", **values).strip()
+
+
+async def own_text(turn: Turn, adapters: Adapters, name: str) -> str:
+    """Return the text that replaces the shipped prompt `name` for this question, empty for none."""
+    own = await own_texts(turn, adapters)
+    return choose_by_language(own, name, lambda: detect(turn.question or turn.ask.question))
+
+
+async def own_texts(turn: Turn, adapters: Adapters) -> Mapping[str, str]:
+    """Return all prompts that replace shipped ones for this question's tenant."""
+    return await adapters.templates.texts(turn.ask.principal.tenant)
+
+
+async def prompt_text(adapters: Adapters, tenant: str, name: str) -> str:
+    """Return the prompt `name` of a tenant, in no language in particular."""
+    own = await adapters.templates.texts(tenant)
+    return (own.get(name) or load_shipped(name) or "").strip()

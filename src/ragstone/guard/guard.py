@@ -16,8 +16,7 @@ from ragstone.core.errors import GuardUnavailable, ModelUnavailable, QuestionBlo
 from ragstone.core.events import Token
 from ragstone.core.records import BlockedQuestion, GuardDecision, TopicMatch
 from ragstone.core.turn import Turn
-from ragstone.engine.prompts import own_text, prompt_text
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, own_text, prompt_text
 from ragstone.guard.asking import Asked, classify_asking, talks_to_the_judge, wants
 from ragstone.guard.likeness import CONTEXTUAL
 from ragstone.language.json_answer import json_values

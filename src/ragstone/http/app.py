@@ -25,11 +25,11 @@ from ragstone.http.middleware import (
     Head,
     Observe,
     OnlyFromHere,
+    SecurityHeaders,
     Unforeseen,
 )
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
-from ragstone.http.security_headers import SecurityHeaders
 from ragstone.http.uploads import Uploads
 from ragstone.service import Service, contract
 from ragstone.settings import Settings

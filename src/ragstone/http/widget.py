@@ -22,9 +22,8 @@ from ragstone.core.turn import Ask, Message, Turn
 from ragstone.http import sse, web
 from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.identity import Who
-from ragstone.http.opening import hold_opening
 from ragstone.http.responses import Json
-from ragstone.http.streaming import stream_answer
+from ragstone.http.streaming import hold_opening, stream_answer
 from ragstone.service import Service
 
 SHARED = frozenset({"/web/widget.js"})

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import MADE, Chunk, revision
+from ragstone.core.disk import temporary_folder
 from ragstone.core.document import picture_parts
 from ragstone.core.errors import DocumentError, RagstoneError
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
-from ragstone.core.temporary import temporary_folder
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask
 from ragstone.ingest.formats.image_file import detect_media_type

@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
 
+from ragstone.core.disk import TemporaryFolder
 from ragstone.core.errors import ConfigError, DocumentError
-from ragstone.core.temporary import TemporaryFolder
 from ragstone.ingest.file_threads import DaemonThread
 from ragstone.ingest.formats.types import MEGABYTE
 from ragstone.ingest.parse_messages import (

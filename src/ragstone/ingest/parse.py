@@ -13,9 +13,9 @@ from ragstone.core.errors import ConfigError, EmptyDocument, UnreadableDocument,
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import redraw
 from ragstone.ingest.formats.inline_text import read_typed_bullet, rewrite_block
+from ragstone.ingest.formats.numbering import read_typed_lists
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
 from ragstone.ingest.formats.struck import CURRENT, HEADING, StruckText, without_struck
-from ragstone.ingest.formats.typed_lists import read_typed_lists
 from ragstone.ingest.formats.types import (
     FORMATS,
     MEGABYTE,

@@ -12,7 +12,7 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
 from ragstone.ingest.progress import Tracker
-from ragstone.ingest.waking import Waking
+from ragstone.ingest.turns import Waking
 from ragstone.language.unicode import find_plain_words
 from ragstone.ports import ChunkIndex, Vocabulary
 

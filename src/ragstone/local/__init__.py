@@ -51,17 +51,15 @@ from ragstone.language.phrases import key
 from ragstone.local.added import ServiceParts, added_directories
 from ragstone.local.configured import Configured
 from ragstone.local.conversations import LocalConversations
-from ragstone.local.erasure import UserErasure
-from ragstone.local.feedback import LocalFeedback
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.keys import LocalKeys
 from ragstone.local.people import LocalPeople
 from ragstone.local.readers import LocalReaders
 from ragstone.local.reading import LocalReading
-from ragstone.local.removal import Removal
+from ragstone.local.removal import Removal, UserErasure
 from ragstone.local.resuming import KeptAnswers, may_read_again
 from ragstone.local.settings import LocalSettings
-from ragstone.local.statistics import LocalStatistics
+from ragstone.local.statistics import LocalFeedback, LocalStatistics
 from ragstone.local.suggesting import Suggestions
 from ragstone.local.warming import MAX_SECONDS, warm
 from ragstone.local.watching import Watch

@@ -1,10 +1,13 @@
 """What plugins and other packages bring besides stages, tools and commands: adapters, what is made
-of documents, operations, and kinds of jobs."""
+of documents, operations, and kinds of jobs.
+
+What plugins and packages put round every operation: all ways in call the same service.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 from ragstone.core.events import Event
 from ragstone.core.records import Collection
@@ -15,11 +18,13 @@ from ragstone.jobs.runner import Work
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.removal import Removal
 from ragstone.ports import Adapters, ChunkIndex, Embedder, Retriever
-from ragstone.ports.directories import Directory
+from ragstone.ports.state import Directory
 from ragstone.registry import Registry
+from ragstone.service.contract import Operation, operations
 from ragstone.settings import Settings
 
 if TYPE_CHECKING:
+    from ragstone.local import Ragstone
     from ragstone.store.sql.database import Database
 
 
@@ -40,6 +45,27 @@ class AdapterParts:
 ADDED_ADAPTERS: Registry[Any] = Registry("ragstone.adapters", "adapter", {}, makes=object)
 """By their name in `Adapters.added`, made of `AdapterParts`: the adapter, or None where it cannot
 work. An adapter with a method `aclose` is closed with the rest."""
+
+
+class StateStore:
+    """A plugin's store on the state: `make` is the target of its row among the adapters, whose
+    `name` it has."""
+
+    name: ClassVar[str]
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    @classmethod
+    def make(cls, parts: AdapterParts) -> Self:
+        """Make the store of this process."""
+        return cls(parts.database)
+
+    @classmethod
+    def of(cls, adapters: Adapters) -> Self:
+        """Return the store that `make` has made."""
+        store: Self = adapters.added[cls.name]
+        return store
 
 
 @asynccontextmanager
@@ -125,3 +151,48 @@ def added_work(parts: WorkParts) -> dict[str, Work]:
     """Return the work of plugins and packages by the kind of job. Raises ConfigError."""
     made = ADDED_WORK.make_usable(ADDED_WORK, "Such jobs are not done here.", parts)
     return {kind: work for kind, work in made.items() if work is not None}
+
+
+class Observer(Protocol):
+    """Sees operations as they are called."""
+
+    def around(self, operation: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what is called instead of `call`, which is the same unless it matters here."""
+        ...
+
+
+ADDED_OBSERVERS: Registry[Any] = Registry("ragstone.observers", "observer", {}, makes=object)
+"""Observers (`Observer`) by name, made of `ServiceParts`; None where nothing is to be seen."""
+
+
+def observe(service: "Ragstone", observers: Iterable[Observer]) -> "Ragstone":
+    """Return the service, with observers round its operations. What it calls itself is not seen."""
+    observers = list(observers)
+    if not observers:
+        return service
+    parts: dict[str, dict[str, Any]] = {"": {}}
+    for operation in operations().values():
+        method = operation.of(service)
+        for observer in observers:
+            method = observer.around(operation, method)
+        part, _, name = operation.name.rpartition(".")
+        parts.setdefault(part, {})[name] = method
+    whole = parts.pop("")
+    for part, methods in parts.items():
+        inner = getattr(service, part)
+        whole[part] = _Observed(inner, methods)
+        # Syncs that are due the service begins itself; they are seen like those of people.
+        if hasattr(inner, "observed"):
+            inner.observed = whole[part]
+    return cast("Ragstone", _Observed(service, whole))
+
+
+class _Observed:
+    """An object with some of its attributes replaced."""
+
+    def __init__(self, inner: object, instead: dict[str, Any]) -> None:
+        self._inner = inner
+        self.__dict__.update(instead)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ragstone.conversation.reach import select_readable
 from ragstone.core.errors import StateUnavailable, UnknownCollection
 from ragstone.core.filters import expand_ranges, range_keys, simplify
-from ragstone.core.provenance import Reader
+from ragstone.core.readers import Reader
 from ragstone.core.turn import Ask, Principal
 from ragstone.language.similar_names import find_similar
 from ragstone.ports import Catalog, CollectionNames, find_collection

@@ -30,7 +30,7 @@ from ragstone.core.conversation import (
     user_name,
 )
 from ragstone.core.errors import InvalidBlock, InvalidRoom, UnknownRoom
-from ragstone.core.provenance import Provenance, Reader
+from ragstone.core.readers import Provenance, Reader
 from ragstone.core.source import Source, citation_sources
 from ragstone.core.turn import Principal, SearchType
 from ragstone.local.conversation_docx import write_docx

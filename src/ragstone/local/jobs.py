@@ -12,7 +12,7 @@ from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.limits import check_ask
-from ragstone.core.provenance import Reader
+from ragstone.core.readers import Reader
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.ending import KEEP_SECONDS
 from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, format_request, question_id

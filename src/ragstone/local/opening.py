@@ -9,7 +9,7 @@ from ragstone.cache.shared import make_shared_server
 from ragstone.ports import Cache
 from ragstone.settings import CacheSettings
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.templates import SqlTemplates
+from ragstone.store.sql.settings import SqlTemplates
 
 
 @asynccontextmanager

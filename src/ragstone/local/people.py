@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from ragstone.access.passwords import (
+from ragstone.access.secrets import (
     Passwords,
     check_password,
+    digest,
     factor_address,
     find_step,
     needs_rehash,
@@ -18,7 +19,6 @@ from ragstone.access.passwords import (
     new_recovery_codes,
     recovery_digest,
 )
-from ragstone.access.secrets import digest
 from ragstone.core.caller import SCHEDULE, Role
 from ragstone.core.clock import state_time
 from ragstone.core.errors import (
@@ -36,7 +36,7 @@ from ragstone.core.turn import Principal
 from ragstone.local.collections import identify_all_granted
 from ragstone.local.keys import FRESH, MAX_CHARACTERS, USED_SECONDS, LocalKeys, name_collections
 from ragstone.ports import CollectionNames, PeopleStore, PersonToken, StoredPerson, TokenKind
-from ragstone.ports.directories import Directory, DirectoryEntry
+from ragstone.ports.state import Directory, DirectoryEntry
 from ragstone.service.people import (
     INVITATION_DAYS,
     Invitation,

@@ -23,7 +23,7 @@ from ragstone.core.errors import (
     UnknownAnswer,
 )
 from ragstone.core.events import Done, Event, Failed, Sources
-from ragstone.core.provenance import Provenance, catalog_ids
+from ragstone.core.readers import Provenance, catalog_ids
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.questions import list_documents
 from ragstone.local.collections import may_still_read

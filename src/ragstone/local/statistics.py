@@ -1,14 +1,18 @@
-"""Figures and traces of a Ragstone in this process."""
+"""Figures and traces of a Ragstone in this process.
+
+Feedback in this process.
+"""
 
 from dataclasses import replace
 
-from ragstone.access.asking import check_everywhere, current_reader
+from ragstone.access.asking import check_everywhere, check_known, current_reader
 from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import UnknownTrace
-from ragstone.core.provenance import Reader
-from ragstone.core.records import By, QuestionTrace, StageUse, StrategyUse, Use
-from ragstone.ports import Adapters, Traces
+from ragstone.core.readers import Reader
+from ragstone.core.records import By, Feedback, QuestionTrace, StageUse, StrategyUse, Thumb, Use
+from ragstone.core.turn import Principal
+from ragstone.ports import Adapters, FeedbackStore, Traces
 
 DAY = 86_400.0
 
@@ -57,3 +61,40 @@ class LocalStatistics:
     @property
     def _traces(self) -> Traces:
         return self._adapters.traces
+
+
+class LocalFeedback:
+    """`service.feedback.FeedbackService` on the port."""
+
+    def __init__(self, store: FeedbackStore) -> None:
+        self._store = store
+
+    async def give(
+        self,
+        principal: Principal,
+        answer_id: str,
+        thumb: Thumb,
+        *,
+        question: str,
+        answer: str = "",
+        collection: str = "default",
+        comment: str = "",
+    ) -> None:
+        check_known()
+        await self._store.put(
+            Feedback(
+                principal.tenant,
+                principal.user,
+                answer_id,
+                thumb,
+                comment,
+                question,
+                answer,
+                collection,
+                state_time(),
+            )
+        )
+
+    async def list_all(self, tenant: str, limit: int = 100) -> list[Feedback]:
+        check_everywhere()
+        return list(await self._store.latest(tenant, limit))

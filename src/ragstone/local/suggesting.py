@@ -12,7 +12,7 @@ from operator import attrgetter
 from ragstone.core.chunk import QUESTION, SUMMARY, Chunk, join_chunks, revision
 from ragstone.core.document import STRUCK
 from ragstone.core.filters import And, Filter, eq, reader_filter
-from ragstone.core.provenance import catalog_ids
+from ragstone.core.readers import catalog_ids
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import IN_ORDER, Ask, Principal
 from ragstone.engine.engine import Engine

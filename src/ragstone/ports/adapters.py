@@ -21,10 +21,9 @@ from ragstone.ports.answering import (
 )
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
-from ragstone.ports.collections import Vocabulary
 from ragstone.ports.conversations import ConversationStore, FeedbackStore, Traces
 from ragstone.ports.embedding import Embedders, Reranker, TermStatistics
-from ragstone.ports.graph import EntityGraph
+from ragstone.ports.graph import EntityGraph, Vocabulary
 from ragstone.ports.guarding import Checker, IntentExamples, Topics
 from ragstone.ports.index import ChunkIndex, Retriever, ToolSearch
 from ragstone.ports.jobs import RunningAnswers

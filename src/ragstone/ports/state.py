@@ -1,4 +1,7 @@
-"""The ports that keep what was set at run time, and that say when another process changed it."""
+"""The ports that keep what was set at run time, and that say when another process changed it.
+
+Directories of people: who knows passwords that are not kept here.
+"""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -281,4 +284,24 @@ class Erasure(Protocol):
 
     async def rewrite(self) -> None:
         """Leave nothing of deleted rows in the files. Takes long; nobody writes meanwhile."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryEntry:
+    """Somebody in a directory: what others see, and the groups here that this makes."""
+
+    display: str
+    groups: tuple[str, ...]
+
+
+class Directory(Protocol):
+    """Methods raise Unavailable while it does not answer. Names are as accounts have them."""
+
+    async def check(self, name: str, password: str) -> DirectoryEntry | None:
+        """Tell whose name and password these are; None for nobody, and for who may not sign in."""
+        ...
+
+    async def find(self, name: str) -> DirectoryEntry | None:
+        """Return the entry of this name, None for nobody, and for who may not sign in any more."""
         ...

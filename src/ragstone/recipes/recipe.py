@@ -24,8 +24,7 @@ from ragstone.conversation.converse import Converse
 from ragstone.conversation.persist import Persist
 from ragstone.core.clock import state_time
 from ragstone.core.turn import LEVELS, Ask, Level, Plan
-from ragstone.engine.budget import CallBudget
-from ragstone.engine.recipe import Recipe
+from ragstone.engine.recipe import CallBudget, Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.recipes.stage_options import with_options

@@ -11,9 +11,8 @@ from pydantic import Field
 from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Hit, Turn
-from ragstone.engine.prompts import prompt
 from ragstone.engine.runner import run_stages
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, prompt
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_values
 from ragstone.ports import Adapters, Completer

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragstone.core.chunk import SUMMARY, Chunk, answer_id, chunk_id, is_summary_id
+from ragstone.core.chunk import SUMMARY, Chunk, SummaryNode, answer_id, chunk_id, is_summary_id
 from ragstone.core.filters import (
     METADATA,
     NO_SUMMARY,
@@ -20,7 +20,6 @@ from ragstone.core.filters import (
     reader_filter,
 )
 from ragstone.core.records import Collection
-from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import Ask, Plan, RankedList, Scored
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion, LateQuery

@@ -26,19 +26,16 @@ from ragstone.core.records import (
 )
 from ragstone.core.turn import Ask, Hit, Principal, StageTrace, Turn
 from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import Count, Days, Offset, text
 from ragstone.service.conversations import ConversationService
-from ragstone.service.feedback import FeedbackService
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.people import PeopleService
 from ragstone.service.readers import ReadersService
 from ragstone.service.reading import ChunkId, Path, ReadingService
-from ragstone.service.routes import route
+from ragstone.service.routes import Count, Days, Offset, require_role, route, text
 from ragstone.service.settings import SettingsService
-from ragstone.service.statistics import StatisticsService
+from ragstone.service.statistics import FeedbackService, StatisticsService
 
 
 @dataclass(frozen=True, slots=True)

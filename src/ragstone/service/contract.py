@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type
 from ragstone.core.errors import InputError
 from ragstone.service import Service, wire
 from ragstone.service.added import added_services
-from ragstone.service.allowed import Allowed, find_declaration
-from ragstone.service.routes import HttpRoute, find_route
+from ragstone.service.routes import Allowed, HttpRoute, find_declaration, find_route
 
 LIFECYCLE = frozenset({"aclose"})
 """Methods that concern the object itself, and are never carried to another process."""

@@ -4,8 +4,7 @@ from typing import Annotated, Literal, Protocol
 
 from ragstone.core.conversation import ConversationKey, Forgotten, Rooms, StoredTurn
 from ragstone.core.turn import Principal, SearchType
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import Count, Offset, text
+from ragstone.service.routes import Count, Offset, require_role, text
 
 Format = Literal["json", "markdown", "docx"]
 ChatId = Annotated[str, text(255)]

@@ -7,9 +7,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Field
 
 from ragstone.core.turn import Ask, Principal
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import Count, Seconds, text
-from ragstone.service.routes import route
+from ragstone.service.routes import Count, Seconds, require_role, route, text
 
 JobState = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
 EndedState = Literal["done", "failed", "cancelled"]

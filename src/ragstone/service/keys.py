@@ -5,7 +5,7 @@ from typing import Protocol
 
 from ragstone.core.caller import Role
 from ragstone.core.records import ApiKey
-from ragstone.service.bounds import Seconds
+from ragstone.service.routes import Seconds
 
 GRACE_SECONDS = 24 * 3600.0
 """How long the old secret of a rotated key still holds, unless something else is asked for."""

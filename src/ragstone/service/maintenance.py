@@ -6,7 +6,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from ragstone.service.bounds import text
+from ragstone.service.routes import text
 
 File = Annotated[str, text(4096, 1)]
 Files = Annotated[tuple[File, ...], Field(max_length=1000)]

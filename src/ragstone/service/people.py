@@ -9,9 +9,7 @@ from pydantic import Field
 from ragstone.core.caller import Role
 from ragstone.core.records import Origin, Person
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import text
-from ragstone.service.routes import route
+from ragstone.service.routes import require_role, route, text
 
 INVITATION_DAYS = 7.0
 

@@ -9,10 +9,8 @@ from pydantic import AfterValidator, Field
 from ragstone.core.filters import Scalar
 from ragstone.core.readers import ReadersReason, normalize_folder
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import text
 from ragstone.service.reading import Path
-from ragstone.service.routes import route
+from ragstone.service.routes import require_role, route, text
 
 MAX_NAMES = 1_000
 """Names in one list of readers."""

@@ -8,9 +8,7 @@ from pydantic import Field
 from ragstone.core.document import BlockSpan
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import Count, Offset, text
-from ragstone.service.routes import route
+from ragstone.service.routes import Count, Offset, require_role, route, text
 
 Path = Annotated[str, text(4_096)]
 ChunkId = Annotated[str, text(255)]

@@ -1,8 +1,17 @@
-"""Where the HTTP API has an operation, as its Protocol declares it."""
+"""Where the HTTP API has an operation, as its Protocol declares it.
+
+How large the numbers may be that the operations take from another process: what the stores can
+hold, and what one answer can carry.
+
+Who may call an operation of the contract from another process, as its Protocol declares it.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
+from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function
 
 from ragstone.core.caller import Role
 
@@ -61,3 +70,69 @@ def find_route(operation: Callable[..., Any]) -> HttpRoute | None:
     """The route of an operation, None if it has none."""
     found = getattr(operation, _MARK, None)
     return found if isinstance(found, HttpRoute) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How many characters a text has; half characters are allowed, as file names may have them,
+    which pydantic's own limits do not take."""
+
+    longest: int
+    shortest: int
+
+    def check(self, given: str) -> str:
+        if not self.shortest <= len(given) <= self.longest:
+            raise ValueError(f"it must have {self.shortest:,} to {self.longest:,} characters")
+        return given
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        return no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: Any) -> dict[str, Any]:
+        limits = {"maxLength": self.longest} | (
+            {"minLength": self.shortest} if self.shortest else {}
+        )
+        return {**handler(schema), **limits}
+
+
+def text(longest: int, shortest: int = 0) -> Any:
+    """The type of a text of so many characters."""
+    return Length(longest, shortest)
+
+
+Count = Annotated[int, Field(ge=0, le=100_000)]
+Offset = Annotated[int, Field(ge=0, le=2**53)]
+Days = Annotated[int, Field(ge=1, le=3650)]
+Version = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Seconds = Annotated[float, Field(ge=0, le=1e10)]
+
+
+_ALLOWED = "ragstone_allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The least role that may call an operation. `everywhere` asks besides for a credential that
+    is not limited to some collections. `guests` lets callers without the local user's token call
+    it too, where no credentials are set."""
+
+    role: Role
+    everywhere: bool = False
+    guests: bool = False
+
+
+def require_role(role: Role, everywhere: bool = False, guests: bool = False) -> Callable[[F], F]:
+    """Lets credentials of this role and of every greater one call an operation, each within its own
+    tenant, user and collections. Without it, only the operator may."""
+
+    def mark(method: F) -> F:
+        setattr(method, _ALLOWED, Allowed(role, everywhere, guests))
+        return method
+
+    return mark
+
+
+def find_declaration(method: Callable[..., Any]) -> Allowed | None:
+    """The declaration of a method."""
+    found = getattr(method, _ALLOWED, None)
+    return found if isinstance(found, Allowed) else None

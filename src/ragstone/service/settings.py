@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ragstone.core.records import SettingChange
-from ragstone.service.bounds import Count
+from ragstone.service.routes import Count
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,8 @@ from pydantic import Field
 
 from ragstone.core.sync import SourceOption, SourceRun
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import Count, Seconds, text
 from ragstone.service.readers import Names
-from ragstone.service.routes import route
+from ragstone.service.routes import Count, Seconds, require_role, route, text
 
 SourceName = Annotated[
     str,

@@ -1,12 +1,15 @@
-"""Statistics: questions, their cost, and traces of single questions."""
+"""Statistics: questions, their cost, and traces of single questions.
+
+What people think of answers: kept, and read again to improve them.
+"""
 
 from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from ragstone.core.records import By, QuestionTrace, StageUse, StrategyUse, Use
-from ragstone.service.bounds import Count, Days
-from ragstone.service.routes import route
+from ragstone.core.records import By, Feedback, QuestionTrace, StageUse, StrategyUse, Thumb, Use
+from ragstone.core.turn import Principal
+from ragstone.service.routes import Count, Days, require_role, route, text
 
 User = Annotated[str | None, Field(max_length=255, description="Only this user's.")]
 Id = Annotated[str, Field(max_length=255)]
@@ -68,4 +71,39 @@ class StatisticsService(Protocol):
     )
     async def strategies(self, tenant: str, days: Days) -> list[StrategyUse]:
         """How often each strategy searched, in what time, and how sure its answers were."""
+        ...
+
+
+AnswerId = Annotated[str, text(255, 1)]
+Asked = Annotated[str, text(20_000, 1)]
+Answered = Annotated[str, text(200_000)]
+Comment = Annotated[str, text(2_000)]
+Name = Annotated[str, text(255)]
+
+
+class FeedbackService(Protocol):
+    """A thumb and a comment for each answer and user. Methods raise StateUnavailable."""
+
+    @require_role("reader")
+    async def give(
+        self,
+        principal: Principal,
+        answer_id: AnswerId,
+        thumb: Thumb,
+        *,
+        question: Asked,
+        answer: Answered = "",
+        collection: Name = "default",
+        comment: Comment = "",
+    ) -> None:
+        """Keep what the principal thinks of an answer, instead of what it thought before. The
+        question and the answer are kept with it, also where conversations are not.
+
+        Raises Unauthorized for who has no credential.
+        """
+        ...
+
+    @require_role("admin", everywhere=True)
+    async def list_all(self, tenant: str, limit: Count = 100) -> list[Feedback]:
+        """The newest feedback of a tenant's users."""
         ...

@@ -256,6 +256,7 @@ def _is_bounded(value: Any) -> bool:
 
 
 def _dump_vectors(vectors: Any) -> Json:
+    # The bytes mean the same to a machine of the other byte order.
     little = np.asarray(vectors, dtype="<f4")
     return {"shape": list(little.shape), "float32": base64.b64encode(little.tobytes()).decode()}
 

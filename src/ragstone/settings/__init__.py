@@ -5,52 +5,11 @@ a default and a help text; `docs/reference.md` lists them, and a test holds the 
 can change at run time is changed in the state store: `ragstone.recipes.setting_table`.
 """
 
-from ragstone.settings.access import AuthSettings, LimitSettings
-from ragstone.settings.all import Settings
-from ragstone.settings.dialects import DialectSettings
-from ragstone.settings.models import (
-    EmbeddingSettings,
-    LlmSettings,
-    ReaderSettings,
-    RerankSettings,
-    StandbySettings,
-)
-from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
-from ragstone.settings.origin import Origin
-from ragstone.settings.rag import RagSettings, SelfRagSettings
-from ragstone.settings.read import load
-from ragstone.settings.server import ServerSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
-from ragstone.settings.understanding import (
-    AdaptiveSettings,
-    CacheSettings,
-    ConversationSettings,
-    SpellingSettings,
-)
-
-__all__ = [
-    "AdaptiveSettings",
-    "AuthSettings",
-    "CacheSettings",
-    "ConversationSettings",
-    "DialectSettings",
-    "EmbeddingSettings",
-    "IndexSettings",
-    "IngestSettings",
-    "LimitSettings",
-    "LlmSettings",
-    "LogSettings",
-    "Origin",
-    "RagSettings",
-    "ReaderSettings",
-    "RerankSettings",
-    "SelfRagSettings",
-    "ServerSettings",
-    "Settings",
-    "SpellingSettings",
-    "StandbySettings",
-    "StateSettings",
-    "StatisticsSettings",
-    "TelemetrySettings",
-    "load",
-]
+from ragstone.settings.access import *  # noqa: F403
+from ragstone.settings.all import *  # noqa: F403
+from ragstone.settings.models import *  # noqa: F403
+from ragstone.settings.origin import *  # noqa: F403
+from ragstone.settings.rag import *  # noqa: F403
+from ragstone.settings.read import *  # noqa: F403
+from ragstone.settings.server import *  # noqa: F403
+from ragstone.settings.storage import *  # noqa: F403

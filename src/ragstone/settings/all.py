@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
 from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.added import added_sections
-from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.models import (
     EmbeddingSettings,
     LlmSettings,
@@ -17,17 +16,25 @@ from ragstone.settings.models import (
     RerankSettings,
     StandbySettings,
 )
-from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import GivenValue, Origin
-from ragstone.settings.rag import EnsembleSettings, RagSettings, SelfRagSettings
-from ragstone.settings.server import ServerSettings, ServiceSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
-from ragstone.settings.understanding import (
+from ragstone.settings.rag import (
     AdaptiveSettings,
     CacheSettings,
     ConversationSettings,
+    EnsembleSettings,
+    RagSettings,
+    SelfRagSettings,
     SpellingSettings,
 )
+from ragstone.settings.server import (
+    DialectSettings,
+    LogSettings,
+    ServerSettings,
+    ServiceSettings,
+    StatisticsSettings,
+    TelemetrySettings,
+)
+from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 
 
 class Settings(BaseModel):

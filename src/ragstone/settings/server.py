@@ -1,4 +1,9 @@
-"""The HTTP server."""
+"""The HTTP server.
+
+Which of the HTTP dialects answer.
+
+What is kept and told about the work: statistics, logs, telemetry.
+"""
 
 from pydantic import ConfigDict, Field, SecretStr
 
@@ -90,3 +95,41 @@ class ServerSettings(Section):
     def stream_seconds(self) -> float:
         """Until the end of a streamed answer or of an upload."""
         return STREAM_TIMES * self.request_seconds
+
+
+class DialectSettings(Section):
+    """The HTTP APIs for clients of other systems, OpenAI's and MCP among them."""
+
+    off: Names = Field(
+        (),
+        description="Dialects that do not answer, by comma: openai (`/v1/*`), mcp, chat_core, "
+        "pipeline, rag_v1, plone, chats, retrieval, and those of other packages. The routes of one "
+        "that is off do not exist.",
+    )
+
+
+class StatisticsSettings(Section):
+    """What is kept of single questions."""
+
+    trace_days: int = Field(
+        7, ge=0, le=3650, description="Days that traces of questions are kept; 0 keeps none."
+    )
+    questions: bool = Field(
+        False, description="Whether traces hold the question and what the stages say of it."
+    )
+
+
+class LogSettings(Section):
+    """How the log is written."""
+
+    format: str = Field(
+        "text", pattern="^(text|json)$", description="text, or json with a line for each record."
+    )
+
+
+class TelemetrySettings(Section):
+    """Where traces of requests are sent, by OpenTelemetry."""
+
+    endpoint: str = Field(
+        "", description="An OTLP/HTTP collector, as http://localhost:4318; empty sends nothing."
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ragstone.core.disk import disk_errors
 from ragstone.core.errors import ConfigError, DataDirectoryInUse
-from ragstone.service.directory import claim
+from ragstone.service.server_file import claim
 
 
 @contextmanager

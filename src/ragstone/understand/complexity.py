@@ -14,7 +14,7 @@ from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.intent import Analysis
 from ragstone.core.turn import Turn
-from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import prompt
 from ragstone.language.json_answer import json_answer
 from ragstone.ports import Adapters
 

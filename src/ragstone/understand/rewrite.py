@@ -13,8 +13,7 @@ from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Rewritten
 from ragstone.core.turn import Level, Mode, Rewriting, Subquery, Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, prompt
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import parse_lines, parse_list
 from ragstone.language.language import language_name

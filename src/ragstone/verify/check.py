@@ -21,8 +21,7 @@ from ragstone.core.answer import (
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step, nowhere
+from ragstone.engine.stage import Emit, Stage, Step, nowhere, prompt
 from ragstone.language.polarity import read_yes_no, yes_no
 from ragstone.ports import Adapters, Answerer, Claim, EvidenceSource, Support
 from ragstone.verify.cite import Cite, add_field_citations, build_citation

@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     AskSetting,
     FoundPassage,
     Outcome,

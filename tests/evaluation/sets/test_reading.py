@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.plugins.evaluation.records import MAX_QUESTIONS, SetQuestion
+from ragstone.plugins.evaluation.contract import MAX_QUESTIONS, SetQuestion
 from ragstone.plugins.evaluation.sets.reading import check_questions, lines, questions
 
 HEIGHT = SetQuestion("How high is the tower?", ("41 metres",), ("tower.md",))

@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 from ragstone.core.turn import StageTrace
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     AskSetting,
     ConfidenceStep,
     EvaluationRun,

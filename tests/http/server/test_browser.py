@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.http.server.browser import is_at_desktop
+from ragstone.http.server import is_at_desktop
 from tests.patience import PATIENCE
 
 
@@ -39,7 +39,7 @@ def test_the_browser_gets_a_private_page_that_leads_in_and_no_key(tmp_path: Path
     browser.chmod(0o700)
     program = (
         "import sys; from pathlib import Path; "
-        "from ragstone.http.server.browser import open_page; "
+        "from ragstone.http.server import open_page; "
         "open_page(Path(sys.argv[1]), 'http://127.0.0.1:8006', 'a/secret')"
     )
     subprocess.run(

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ragstone.service.local_token import local_token
+from ragstone.service.server_file import local_token
 from tests.browser import chromium
 from tests.documents import copied
 from tests.e2e.processes import serving

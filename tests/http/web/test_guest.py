@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from ragstone.access.gate import COOKIE
-from ragstone.service.local_token import local_token, login_address
+from ragstone.service.server_file import local_token, login_address
 from tests.documents import copied
 from tests.e2e.processes import serving
 from tests.http.web.app import WebApp

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.included_files import MAX_INCLUDED_FILES
-from ragstone.ingest.formats.includes import read_included
+from ragstone.ingest.formats.includes import MAX_INCLUDED_FILES, read_included
 from tests.ingest.formats.reading import opened
 
 CODE = """import os

@@ -14,8 +14,7 @@ from ragstone.core.errors import DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceItem, SourceRun
 from ragstone.plugins.sources.kinds import SOURCES
 from ragstone.plugins.sources.options import check_options
-from ragstone.plugins.sources.sql import QueryRows
-from ragstone.plugins.sources.sql_rows import SqlOptions
+from ragstone.plugins.sources.sql import QueryRows, SqlOptions
 from ragstone.ports.sources import SourceParts
 from tests.conformance.postgres_server import PostgresServer
 from tests.databases import Databases

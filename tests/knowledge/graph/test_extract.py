@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from ragstone.core.chunk import QUESTION
 from ragstone.core.document import BlockSpan, encode_blocks
-from ragstone.plugins.graph.entities import EntityMention
-from ragstone.plugins.graph.entity_key import MAX_KEY_CHARS, entity_key
+from ragstone.plugins.graph.entities import MAX_KEY_CHARS, EntityMention, entity_key
 from ragstone.plugins.graph.extract import MAX_CHUNK_ENTITIES, extract_mentions
 from tests.knowledge.graph.graphs import a_chunk
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.core.chunk import Chunk, chunk_id
-from ragstone.core.summary_node import SummaryNode
+from ragstone.core.chunk import Chunk, SummaryNode, chunk_id
 from ragstone.plugins.graph.summaries.tree import excerpt_lines, extractive_tree, node_chunk
 from tests.engine.samples import a_chunk
 

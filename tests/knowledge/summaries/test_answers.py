@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from ragstone import build
-from ragstone.core.chunk import SUMMARY
+from ragstone.core.chunk import SUMMARY, SummaryNode
 from ragstone.core.events import Done
 from ragstone.core.filters import Filter, Not, Range, eq, matches
 from ragstone.core.records import Collection
-from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import Ask, Plan, Principal, RankedList, Scored, Turn
 from ragstone.local import Ragstone
 from ragstone.retrieve.searching import Searching, visible, visible_summaries

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.plugins.graph.summaries.runs import MAX_RUN, MEAN, MIN_RUN, means, runs
+from ragstone.plugins.graph.summaries.tree import MAX_RUN, MEAN, MIN_RUN, means, runs
 
 
 def rows(seed: int, n: int) -> np.ndarray:

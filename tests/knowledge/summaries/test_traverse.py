@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from ragstone.core.chunk import Chunk
+from ragstone.core.chunk import Chunk, SummaryNode
 from ragstone.core.filters import EVERYTHING, Filter, matches
 from ragstone.core.records import Collection
-from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import IN_ORDER, Ask, Hit, Plan, Principal, Turn
 from ragstone.engine.stage import Step
 from ragstone.language.tokens import count

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.core.chunk import SUMMARY
-from ragstone.core.summary_node import SummaryNode, whole_trees
-from ragstone.plugins.graph.summaries.runs import MAX_RUN
-from ragstone.plugins.graph.summaries.tree import excerpt_text, sentences_of_few
+from ragstone.core.chunk import SUMMARY, SummaryNode, whole_trees
+from ragstone.plugins.graph.summaries.tree import MAX_RUN, excerpt_text, sentences_of_few
 from tests.knowledge.summaries.long_document import document, node_chunks, section_text, tree
 
 

@@ -224,7 +224,7 @@ from pathlib import Path
 from uuid import uuid4
 from ragstone.core.records import QuestionTrace
 from ragstone.store.sql.database import open_database
-from ragstone.store.sql.traces import SqlTraces
+from ragstone.store.sql.history import SqlTraces
 
 async def main():
     async with open_database(Path(sys.argv[1])) as database:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.turn import Principal, SearchOptions
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     AskSetting,
     EvaluationRun,
     Outcome,

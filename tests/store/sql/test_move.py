@@ -17,9 +17,9 @@ from ragstone.ports.jobs import NewJob
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database, open_backend, open_database
+from ragstone.store.sql.dump import move
 from ragstone.store.sql.history import SqlHistory
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.move import move
 from ragstone.store.sql.tables import metadata
 from ragstone.store.sql.topics import SqlTopics
 from tests.conformance.test_catalog import DOC, LAW, publish

@@ -20,8 +20,8 @@ from ragstone.store.connect import open_state
 from ragstone.store.sql import migrations
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_backend
+from ragstone.store.sql.settings import SqlTemplates
 from ragstone.store.sql.tables import jobs, metadata, settings
-from ragstone.store.sql.templates import SqlTemplates
 from ragstone.store.sql.vocabulary import SqlVocabulary
 from tests.databases import Databases
 from tests.store.sql.next_schema import next_schema

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ragstone.core.turn import Principal
 from ragstone.plugins.quotas.records import EVERY_USER, MonthUse
-from ragstone.plugins.quotas.store import SqlQuotas
-from ragstone.plugins.verified.records import VerifiedAnswer, VerifiedSource
+from ragstone.plugins.quotas.service import SqlQuotas
+from ragstone.plugins.verified.contract import VerifiedAnswer, VerifiedSource
 from ragstone.plugins.verified.store import SqlVerified
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.erasure import SqlErasure

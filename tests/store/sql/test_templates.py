@@ -11,10 +11,9 @@ from ragstone.core.errors import InvalidPrompt, UnknownPrompt
 from ragstone.language.templates import load_shipped
 from ragstone.local.watching import Watch
 from ragstone.plugins.prompts.service import LocalPrompts
-from ragstone.plugins.redis.prompts import PREFIX, RedisTexts
+from ragstone.plugins.redis.server import PREFIX, RedisTexts
 from ragstone.store.sql.database import Database, open_database
-from ragstone.store.sql.settings import SqlSettings
-from ragstone.store.sql.templates import SqlTemplates
+from ragstone.store.sql.settings import SqlSettings, SqlTemplates
 from tests.patience import PATIENCE
 from tests.redis_server import redis_server
 

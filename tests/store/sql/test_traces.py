@@ -10,7 +10,7 @@ from ragstone.core.records import QuestionTrace
 from ragstone.core.turn import Principal, StageTrace
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.erasure import SqlErasure
-from ragstone.store.sql.traces import DAY, SqlTraces
+from ragstone.store.sql.history import DAY, SqlTraces
 
 NOW = time.time()
 STAGES = (

@@ -11,12 +11,12 @@ from ragstone.core.clock import state_time
 from ragstone.core.records import Collection, Document, QuestionTrace
 from ragstone.core.turn import Principal
 from ragstone.plugins.sources.store import SqlSources
-from ragstone.plugins.webhooks.records import EVENT_TYPES, EventType, Webhook
+from ragstone.plugins.webhooks.contract import EVENT_TYPES, EventType, Webhook
 from ragstone.plugins.webhooks.store import MAX_WAITING, SqlWebhooks, StoredWebhook
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
+from ragstone.store.sql.history import SqlTraces
 from ragstone.store.sql.tables import jobs, source_runs
-from ragstone.store.sql.traces import SqlTraces
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.store.sql.test_sources import HANDBOOK
 

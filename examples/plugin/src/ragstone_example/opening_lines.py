@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ragstone.core.turn import Principal
 from ragstone.service.added import AddedService
-from ragstone.service.allowed import require_role
+from ragstone.service.routes import require_role
 
 
 @dataclass(frozen=True)

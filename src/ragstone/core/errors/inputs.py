@@ -10,6 +10,17 @@ class InputError(RagstoneError):
     status = 400
 
 
+class _Unknown(InputError):
+    """Nothing has the `name` in the `sentence`, where `short` is its beginning: a client may have
+    sent a whole book as one."""
+
+    status = 404
+    sentence = ""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(self.sentence.format(name=name, short=name[:100]))
+
+
 class EmptyQuestion(InputError):
     code = "empty_question"
 
@@ -42,63 +53,43 @@ class UnknownCollection(InputError):
         super().__init__(f"There is no collection named {name!r}. {hint}")
 
 
-class UnknownDocument(InputError):
+class UnknownDocument(_Unknown):
     code = "unknown_document"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no document {name!r}. List them with 'ragstone documents'.")
+    sentence = "There is no document {name!r}. List them with 'ragstone documents'."
 
 
-class UnknownFile(InputError):
+class UnknownFile(_Unknown):
     code = "unknown_file"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(f"There is no file {id[:100]!r} of yours. GET /v1/files lists them.")
+    sentence = "There is no file {short!r} of yours. GET /v1/files lists them."
 
 
-class UnknownResponse(InputError):
+class UnknownResponse(_Unknown):
     code = "unknown_response"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no response {id[:100]!r} of yours, or it was not kept. Send the whole "
-            "conversation instead."
-        )
+    sentence = (
+        "There is no response {short!r} of yours, or it was not kept. Send the whole "
+        "conversation instead."
+    )
 
 
-class UnknownPassage(InputError):
+class UnknownPassage(_Unknown):
     code = "unknown_passage"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no passage {id[:100]!r}, or its document has changed. Ask again."
-        )
+    sentence = "There is no passage {short!r}, or its document has changed. Ask again."
 
 
-class UnknownOriginal(InputError):
+class UnknownOriginal(_Unknown):
     code = "unknown_original"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The file of {name!r} is not kept here, or has changed since it was read. "
-            "Its text is there; ingest it again for the file."
-        )
+    sentence = (
+        "The file of {name!r} is not kept here, or has changed since it was read. Its text is "
+        "there; ingest it again for the file."
+    )
 
 
-class UnknownPicture(InputError):
+class UnknownPicture(_Unknown):
     code = "unknown_picture"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The picture is not in {name!r}, or the file has changed or gone since it was read. "
-            "Ingest it again."
-        )
+    sentence = (
+        "The picture is not in {name!r}, or the file has changed or gone since it was read. "
+        "Ingest it again."
+    )
 
 
 class UnknownFolder(InputError):
@@ -111,15 +102,12 @@ class UnknownFolder(InputError):
         super().__init__(f"There is nothing at {path!r} in the collection. {hint}")
 
 
-class UnknownEntity(InputError):
+class UnknownEntity(_Unknown):
     code = "unknown_entity"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"Nothing in the collection's entity graph is named {name[:100]!r}. "
-            "'ragstone graph show' lists what is named most."
-        )
+    sentence = (
+        "Nothing in the collection's entity graph is named {short!r}. 'ragstone graph show' "
+        "lists what is named most."
+    )
 
 
 class UnknownOperation(InputError):
@@ -136,40 +124,26 @@ class InvalidTopic(InputError):
     code = "invalid_topic"
 
 
-class UnknownTrace(InputError):
+class UnknownTrace(_Unknown):
     code = "unknown_trace"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no trace {id[:100]!r}, or no longer: STATISTICS__TRACE_DAYS says how long "
-            "they are kept."
-        )
+    sentence = (
+        "There is no trace {short!r}, or no longer: STATISTICS__TRACE_DAYS says how long they "
+        "are kept."
+    )
 
 
-class UnknownTopic(InputError):
+class UnknownTopic(_Unknown):
     code = "unknown_topic"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no forbidden topic {name!r}. List them with 'ragstone topics list'."
-        )
+    sentence = "There is no forbidden topic {name!r}. List them with 'ragstone topics list'."
 
 
 class InvalidRoom(InputError):
     code = "invalid_room"
 
 
-class UnknownRoom(InputError):
+class UnknownRoom(_Unknown):
     code = "unknown_room"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no conversation {name[:100]!r}. "
-            "List them with 'ragstone conversations list'."
-        )
+    sentence = "There is no conversation {short!r}. List them with 'ragstone conversations list'."
 
 
 class InvalidBlock(InputError):
@@ -177,25 +151,17 @@ class InvalidBlock(InputError):
     status = 422
 
 
-class UnknownJob(InputError):
+class UnknownJob(_Unknown):
     code = "unknown_job"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no job {id!r}. Ended jobs and their results are kept for a while only; "
-            "submit it again."
-        )
+    sentence = (
+        "There is no job {name!r}. Ended jobs and their results are kept for a while only; "
+        "submit it again."
+    )
 
 
-class UnknownSource(InputError):
+class UnknownSource(_Unknown):
     code = "unknown_source"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no source {name!r}. 'ragstone source list' shows those there are."
-        )
+    sentence = "There is no source {name!r}. 'ragstone source list' shows those there are."
 
 
 class UnknownAnswer(InputError):
@@ -217,34 +183,19 @@ class UnknownApproval(InputError):
         )
 
 
-class UnknownQuestionSet(InputError):
+class UnknownQuestionSet(_Unknown):
     code = "unknown_question_set"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no set of questions {id[:100]!r}. 'ragstone eval run FILE' makes one."
-        )
+    sentence = "There is no set of questions {short!r}. 'ragstone eval run FILE' makes one."
 
 
-class UnknownRun(InputError):
+class UnknownRun(_Unknown):
     code = "unknown_run"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no evaluation {id[:100]!r}. List them with 'ragstone eval runs'."
-        )
+    sentence = "There is no evaluation {short!r}. List them with 'ragstone eval runs'."
 
 
-class UnknownVerified(InputError):
+class UnknownVerified(_Unknown):
     code = "unknown_verified"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no verified answer {id[:100]!r}. List them with 'ragstone verified list'."
-        )
+    sentence = "There is no verified answer {short!r}. List them with 'ragstone verified list'."
 
 
 class UnknownShare(InputError):
@@ -257,50 +208,29 @@ class UnknownShare(InputError):
         )
 
 
-class UnknownNote(InputError):
+class UnknownNote(_Unknown):
     code = "unknown_note"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(f"There is no note or answer {id[:100]!r} of yours. List your notes.")
+    sentence = "There is no note or answer {short!r} of yours. List your notes."
 
 
-class UnknownQuota(InputError):
+class UnknownQuota(_Unknown):
     code = "unknown_quota"
-    status = 404
-
-    def __init__(self, subject: str) -> None:
-        super().__init__(
-            f"There is no quota of {subject[:100]!r}. List them with 'ragstone quota list'."
-        )
+    sentence = "There is no quota of {short!r}. List them with 'ragstone quota list'."
 
 
-class UnknownWebhook(InputError):
+class UnknownWebhook(_Unknown):
     code = "unknown_webhook"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"There is no webhook {id[:100]!r}. List them with 'ragstone webhook list'."
-        )
+    sentence = "There is no webhook {short!r}. List them with 'ragstone webhook list'."
 
 
-class UnknownKey(InputError):
+class UnknownKey(_Unknown):
     code = "unknown_key"
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(f"There is no key {id!r}. List them with 'ragstone keys list'.")
+    sentence = "There is no key {name!r}. List them with 'ragstone keys list'."
 
 
-class UnknownPerson(InputError):
+class UnknownPerson(_Unknown):
     code = "unknown_person"
-    status = 404
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no account {name[:100]!r}. List them with 'ragstone people list'."
-        )
+    sentence = "There is no account {short!r}. List them with 'ragstone people list'."
 
 
 class QuestionBlocked(InputError):

@@ -12,9 +12,16 @@ from pydantic_core import PydanticUndefined
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller
-from ragstone.http.admin.reach import log_name, of_scope, of_tenant
 from ragstone.http.bodies import ClosedBody
-from ragstone.http.identity import Who, at_least, narrow_principal, request_tenant
+from ragstone.http.identity import (
+    Who,
+    at_least,
+    log_name,
+    narrow_principal,
+    of_scope,
+    of_tenant,
+    request_tenant,
+)
 from ragstone.http.middleware import operator_only, require_key
 from ragstone.http.permitted import restrict_result
 from ragstone.http.responses import Json, unless_left, well_formed

@@ -9,9 +9,8 @@ from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InvalidSetting
-from ragstone.http.admin.reach import log_name, of_scope, of_tenant
 from ragstone.http.bodies import ClosedBody
-from ragstone.http.identity import Who, at_least
+from ragstone.http.identity import Who, at_least, log_name, of_scope, of_tenant
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import Service, wire
 from ragstone.service.settings import SettingValue

@@ -37,13 +37,15 @@ from ragstone.ingest.formats.pdf_lines import (
 )
 from ragstone.ingest.formats.pdf_rules import Rules, page_rules
 from ragstone.ingest.formats.pdf_text import insert_fields, page_lines
-from ragstone.ingest.formats.recognised import Outlook, build_lines, page_block
 from ragstone.ingest.formats.recognition import (
     CHOSEN,
     DPI,
     MAX_SIDE,
     UNREAD,
+    Outlook,
     Recognition,
+    build_lines,
+    page_block,
     recognise_text,
 )
 from ragstone.ingest.formats.types import Format, Surroundings

@@ -12,8 +12,14 @@ from ragstone.core.errors import TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import check_pixels, flatten_on_white, open_picture, redraw
 from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
-from ragstone.ingest.formats.recognised import build_lines, page_block
-from ragstone.ingest.formats.recognition import CHOSEN, MAX_SIDE, Recognition, recognise_text
+from ragstone.ingest.formats.recognition import (
+    CHOSEN,
+    MAX_SIDE,
+    Recognition,
+    build_lines,
+    page_block,
+    recognise_text,
+)
 from ragstone.ingest.formats.types import Format, Surroundings
 
 _POINTS = 72.0

@@ -1,8 +1,11 @@
-"""Which tools an agent may call, and what its calls return."""
+"""Which tools an agent may call, and what its calls return.
+
+Arithmetic as a tool.
+"""
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,15 +13,40 @@ from ragstone.core.errors import InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Hit, Turn
+from ragstone.language.arithmetic import FUNCTIONS, calculate
 from ragstone.plugins.agent import search_tools
-from ragstone.plugins.agent.calculator import Calculator
 from ragstone.plugins.agent.call_reports import CallReports
 from ragstone.plugins.agent.gathered import Gathered
 from ragstone.plugins.agent.section_tool import ReadSection
 from ragstone.ports import Adapters, ToolSession
 from ragstone.registry import Registry
-from ragstone.retrieve.built_in_tools import BuiltInTool, ToolContext
+from ragstone.retrieve.built_in_tools import BuiltInTool, ToolContext, ToolFinding, text_argument
 from ragstone.retrieve.local_search import LocalSearch
+
+
+@dataclass(frozen=True)
+class Calculator:
+    """Arithmetic with exact decimals."""
+
+    tool: Tool = Tool(
+        "calculator",
+        f"Computes a number exactly: + - * / // % ** and {', '.join(FUNCTIONS)}.",
+        {
+            "type": "object",
+            "properties": {"expression": {"type": "string", "description": "Like (3 + 4) * 2."}},
+            "required": ["expression"],
+        },
+        changes=False,
+    )
+    of_documents: bool = False
+
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
+        expression = text_argument(arguments, "expression")
+        found = calculate(expression)
+        equals = "=" if found.exact else "is about"
+        said = f"{' '.join(expression.split())} {equals} {found.text}"
+        return ToolFinding(said, said, output=said)
+
 
 LOCAL_SEARCH = "local_search"
 QUERY_CHARS = 2000

@@ -12,8 +12,7 @@ from ragstone.core.errors import RagstoneError, ToolsUnavailable, Unavailable
 from ragstone.core.events import StageEnded, StageStarted
 from ragstone.core.tool import Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import StageTrace, Status, Turn
-from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit
+from ragstone.engine.stage import Emit, prompt
 from ragstone.language.code_blocks import TOOL_OUTPUT, fence_text
 from ragstone.language.tokens import cut_to_budget
 from ragstone.plugins.agent.tool_calls import CallResult, ToolCalls

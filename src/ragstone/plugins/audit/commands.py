@@ -1,10 +1,12 @@
 """`ragstone audit`: who did what, and what came of it."""
 
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import format_time, out_json, print_text, table
 from ragstone.cli.running import Context, context_settings, run
 from ragstone.plugins.audit.event import AuditEvent, Kind, Outcome
 
@@ -33,11 +35,7 @@ def events(
     as_json: opt.AsJson = False,
 ) -> None:
     """Print events, the newest first."""
-    import time
-
-    from ragstone.cli.show import format_time, out_json, print_text, table
     from ragstone.plugins.audit.contract import AUDIT
-    from ragstone.service import wire
 
     async def action(service: "Service") -> int:
         page = await AUDIT.of(service).events(
@@ -51,7 +49,7 @@ def events(
             limit=limit,
         )
         if as_json:
-            out_json(wire.dump(page))
+            out_json(page)
             return 0
         rows = [
             (

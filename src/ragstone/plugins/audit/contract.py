@@ -6,9 +6,7 @@ from pydantic import Field
 
 from ragstone.plugins.audit.event import AuditPage, Kind, Outcome
 from ragstone.service.added import AddedService
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import text
-from ragstone.service.routes import route
+from ragstone.service.routes import require_role, route, text
 
 Text = Annotated[str, text(500)]
 

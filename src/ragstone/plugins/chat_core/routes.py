@@ -21,9 +21,8 @@ from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.pictures import MAX_BYTES, MAX_IMAGES, picture, pictures
 from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
-from ragstone.http.opening import hold_opening
 from ragstone.http.responses import Json, Refusal
-from ragstone.http.streaming import stream_answer
+from ragstone.http.streaming import hold_opening, stream_answer
 from ragstone.plugins.chat_core.events import Conversation, refusal_body
 from ragstone.plugins.chat_core.requests import SessionChatRequest, VisionRequest
 

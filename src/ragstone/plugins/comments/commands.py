@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import out_json, print_text, table
 from ragstone.cli.running import Context, context_settings, fail, run
+from ragstone.core.errors import InputError
+from ragstone.core.turn import Principal
 from ragstone.core.wording import format_count
 from ragstone.plugins.comments.comments import ToneName
 
@@ -46,8 +49,6 @@ def show(
     wanted = _build_query(about, tone, since, until, where, limit)
 
     async def action(service: "Service") -> int:
-        from ragstone.core.turn import Principal
-
         return _print_view(
             await _operations(service).show(Principal(), collection, wanted), as_json
         )
@@ -70,8 +71,6 @@ def answers(
     wanted = _build_query(about, tone, since, until, where, limit)
 
     async def action(service: "Service") -> int:
-        from ragstone.core.turn import Principal
-
         return _print_view(
             await _operations(service).of_answers(Principal().tenant, wanted), as_json
         )
@@ -82,7 +81,6 @@ def answers(
 def _build_query(
     about: str, tone: ToneName, since: str, until: str, where: list[str] | None, limit: int
 ) -> "CommentsWanted":
-    from ragstone.core.errors import InputError
     from ragstone.plugins.comments.contract import CommentsWanted, column_values
 
     try:
@@ -92,11 +90,8 @@ def _build_query(
 
 
 def _print_view(found: "CommentsView", as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
-
     if as_json:
-        out_json(wire.dump(found))
+        out_json(found)
         return 0
     if found.waiting:
         print_text(

@@ -3,14 +3,21 @@
 Which tables somebody may read the index says at each question, by the number of chunks inside its
 filter; what is kept of a version of a document never changes. So nothing that is kept opens
 anything to anybody.
+
+The sentiment of comments from their vectors, by a few weights for each bundled embedder.
+
+`python -m training.tone_weights` makes them.
 """
 
 import asyncio
+import json
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +28,39 @@ from ragstone.core.records import Collection
 from ragstone.language.words import content_word_set, content_words
 from ragstone.local.added import AdapterParts
 from ragstone.plugins.comments.comment_table import read_comments
-from ragstone.plugins.comments.comments import CustomerComment
-from ragstone.plugins.comments.tone import load_weights
+from ragstone.plugins.comments.comments import CustomerComment, Tone
 from ragstone.ports import Adapters, ChunkIndex, Embedder, Vectors, in_bulk
+
+
+@dataclass(frozen=True, slots=True)
+class ToneWeights:
+    """How a vector's tone is read: the product with `weights` (dimensions,) and `bias` is negative
+    up to `low` and positive from `high`. `topic` is the cosine from which a comment speaks of a
+    topic, whose words add up to `shared`."""
+
+    weights: NDArray[np.float64]
+    bias: float
+    low: float
+    high: float
+    topic: float
+    shared: float
+
+    def tones(self, vectors: Vectors) -> list[Tone]:
+        """Return the tone of each vector (n, dimensions)."""
+        scores = vectors @ self.weights + self.bias
+        return [
+            "negative" if score <= self.low else "positive" if score >= self.high else "neutral"
+            for score in scores
+        ]
+
+
+@cache
+def load_weights(model: str) -> ToneWeights:
+    """The weights of an embedder of this name; raises KeyError for one that is not bundled."""
+    text = files(__package__).joinpath("data/tone.json").read_text(encoding="utf-8")
+    every: Mapping[str, Mapping[str, object]] = json.loads(text)
+    return ToneWeights(**{**every[model], "weights": np.array(every[model]["weights"])})  # type: ignore[arg-type]
+
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 from ragstone.plugins.comments.comments import CustomerComment, ToneCounts, ToneName
 from ragstone.service.added import AddedService
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import text
+from ragstone.service.routes import require_role, text
 
 About = Annotated[str, text(1_000)]
 Column = Annotated[str, text(200)]

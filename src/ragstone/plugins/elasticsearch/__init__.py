@@ -2,7 +2,7 @@
 
 from ragstone.registry import Extension, Plugin
 
-_INDEX = Extension(f"{__name__}.connect:connect", "Elasticsearch")
+_INDEX = Extension(f"{__name__}.index:connect", "Elasticsearch")
 
 PLUGIN = Plugin(
     "The chunk index on Elasticsearch.",

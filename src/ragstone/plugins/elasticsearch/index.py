@@ -3,6 +3,8 @@
 An index that is missing reads as empty, and a write makes it, as with the embedded index. What was
 written is refreshed once, at the end: waiting for the next scheduled refresh would hold each of a
 document's few writes for up to a second. A bulk load is refreshed at its own end.
+
+Makes the index of the settings.
 """
 
 import asyncio
@@ -10,6 +12,7 @@ import base64
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import qdrant_edge as edge
@@ -21,6 +24,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import counter
 from ragstone.index.late import check_searches, check_vectors, chunk_encodings, rerank_late
+from ragstone.index.options import read_options
 from ragstone.plugins.elasticsearch import answers
 from ragstone.plugins.elasticsearch.answers import HAS_VECTOR, VALUE
 from ragstone.plugins.elasticsearch.filter import RENAMED, Query, translate
@@ -55,6 +59,7 @@ from ragstone.plugins.elasticsearch.options import (
     ElasticsearchOptions,
 )
 from ragstone.ports import Search, Vectors
+from ragstone.settings import IndexSettings
 
 T = TypeVar("T")
 
@@ -391,3 +396,10 @@ def _slices(ids: Sequence[str]) -> list[list[str]]:
 
 def _without_vectors(where: Filter) -> Query:
     return {"bool": {"filter": [translate(where)], "must_not": [HAS_VECTOR]}}
+
+
+def connect(settings: IndexSettings, data: Path) -> ElasticsearchIndex:
+    """Make the index at `elasticsearch+http://host:9200`. Raises ConfigError for wrong options."""
+    options = read_options(ElasticsearchOptions, settings.options)
+    url, key = settings.url.partition("+")[2], settings.api_key.get_secret_value()
+    return ElasticsearchIndex(url, key, settings.timeout, options=options)

@@ -5,7 +5,7 @@ from ragstone.registry import Extension, Plugin
 PLUGIN = Plugin(
     "Measures of retrieval and answers, and sets of questions about one's own documents.",
     {
-        "adapters": {"evaluation": Extension(f"{__name__}.store:open_store")},
+        "adapters": {"evaluation": Extension(f"{__name__}.store:SqlEvaluations.make")},
         "commands": {
             "eval": Extension(
                 f"{__name__}.set_commands:app",

@@ -12,8 +12,8 @@ from ragstone.core.errors import InputError
 from ragstone.core.records import GuardDecision
 from ragstone.guard.guard import Guard
 from ragstone.guard.topic_file import example_list, read_csv, read_file
-from ragstone.plugins.evaluation.apart import apart
 from ragstone.plugins.evaluation.dataset import read_rows
+from ragstone.plugins.evaluation.indexed import apart
 from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import guard

@@ -1,4 +1,7 @@
-"""A throw-away index of an evaluation set, made by the same parts as a user's own."""
+"""A throw-away index of an evaluation set, made by the same parts as a user's own.
+
+Settings for an evaluation, which touches nothing that a server uses.
+"""
 
 import tempfile
 import time
@@ -15,10 +18,18 @@ from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
 from ragstone.ingest.embedding import embed, late_dimensions
 from ragstone.language.language import detect
-from ragstone.plugins.evaluation.apart import apart
 from ragstone.plugins.evaluation.dataset import CorpusPassage
 from ragstone.ports import Adapters
-from ragstone.settings import IngestSettings, Settings
+from ragstone.settings import ConversationSettings, IngestSettings, Settings, StateSettings
+
+
+def apart(settings: Settings, directory: Path) -> Settings:
+    """Return the settings on a directory of its own, which shares its state with no server."""
+    alone = {"ragstone_data": directory, "state": StateSettings()}
+    index = settings.index.model_copy(update={"from_url": ""})
+    others = {"conversation": ConversationSettings(), "index": index}
+    return settings.model_copy(update={**alone, **others})
+
 
 NAME = "evaluation"
 BATCH = 512

@@ -13,8 +13,8 @@ from ragstone.core.errors import InputError
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Turn
 from ragstone.plugins.evaluation import measures
-from ragstone.plugins.evaluation.apart import apart
 from ragstone.plugins.evaluation.dataset import read_rows
+from ragstone.plugins.evaluation.indexed import apart
 from ragstone.ports import Adapters
 from ragstone.settings import Settings
 

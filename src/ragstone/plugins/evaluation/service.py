@@ -27,13 +27,12 @@ from ragstone.core.errors import (
 )
 from ragstone.core.events import Done, Failed
 from ragstone.core.limits import check_ask
-from ragstone.core.provenance import Provenance
+from ragstone.core.readers import Provenance
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.jobs.runner import Report, Work
 from ragstone.local.added import Answering, ServiceParts, WorkParts
 from ragstone.local.jobs import PRIORITIES, LocalJobs
-from ragstone.plugins.evaluation.contract import Which
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     MAX_SETTINGS,
     AskSetting,
     EvaluationRun,
@@ -41,9 +40,10 @@ from ragstone.plugins.evaluation.records import (
     OutcomeChange,
     QuestionSet,
     SetQuestion,
+    Which,
 )
 from ragstone.plugins.evaluation.sets import judging, measuring, reading, reporting
-from ragstone.plugins.evaluation.store import SqlEvaluations, StoredRun, own_store
+from ragstone.plugins.evaluation.store import SqlEvaluations, StoredRun
 from ragstone.ports import Adapters, Catalog
 from ragstone.ports.jobs import Job
 
@@ -62,7 +62,7 @@ class LocalEvaluation:
 
     def __init__(self, adapters: Adapters, jobs: LocalJobs, priority: int) -> None:
         self._adapters = adapters
-        self._store = own_store(adapters)
+        self._store = SqlEvaluations.of(adapters)
         self._jobs = jobs
         self._priority = priority
 
@@ -267,7 +267,7 @@ def open_service(parts: ServiceParts) -> LocalEvaluation:
 
 def question_set_work(parts: WorkParts) -> Work:
     """Make the work of the jobs that ask a set of questions."""
-    return ask_all(parts.answers, own_store(parts.adapters), parts.adapters.catalog)
+    return ask_all(parts.answers, SqlEvaluations.of(parts.adapters), parts.adapters.catalog)
 
 
 def ask_all(answers: Answering, store: SqlEvaluations, catalog: Catalog) -> Work:

@@ -1,19 +1,24 @@
 """The `ragstone eval` commands on one's own documents: a set of questions, and its runs."""
 
+import json
+from contextlib import aclosing
+from dataclasses import fields
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import duration, err, one_line, out_json, print_text, table
 from ragstone.cli.running import Context, context_settings, fail, run
-from ragstone.core.turn import Principal
+from ragstone.core.errors import InputError, RagstoneError
+from ragstone.core.turn import Principal, SearchOptions
 from ragstone.core.wording import format_count
 from ragstone.plugins.evaluation.commands import app
 
 if TYPE_CHECKING:
-    from ragstone.plugins.evaluation.contract import EvaluationService
-    from ragstone.plugins.evaluation.records import AskSetting, EvaluationRun
+    from ragstone.plugins.evaluation.contract import AskSetting, EvaluationRun, EvaluationService
     from ragstone.service import Service
 
 __all__ = ["app"]
@@ -45,8 +50,6 @@ def run_(
 ) -> None:
     """Ask a file of questions of your own documents: is it right, by which setting, and what
     changed since the last run? 'ragstone eval runs' lists the runs."""
-    from ragstone.core.errors import InputError
-
     try:
         text, settings = _text(file), [_setting(item) for item in setting or ()]
     except InputError as error:
@@ -80,8 +83,6 @@ def feedback(
 
 
 def _text(file: Path) -> str:
-    from ragstone.core.errors import InputError
-
     try:
         if file.stat().st_size > LARGEST:
             raise InputError(f"{file} is larger than {LARGEST / 1e6:g} MB. Make several of it.")
@@ -93,8 +94,6 @@ def _text(file: Path) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    from ragstone.core.errors import RagstoneError
-
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -103,12 +102,7 @@ def _write(file: Path, text: str) -> None:
 
 def _setting(text: str) -> "AskSetting":
     """Return a setting as it is typed; raises InputError."""
-    import json
-    from dataclasses import fields
-
-    from ragstone.core.errors import InputError
-    from ragstone.core.turn import SearchOptions
-    from ragstone.plugins.evaluation.records import AskSetting
+    from ragstone.plugins.evaluation.contract import AskSetting
     from ragstone.service import wire
 
     inner = {field.name for field in fields(SearchOptions)}
@@ -137,8 +131,6 @@ async def _run(
     html: Path | None,
     as_json: bool,
 ) -> int:
-    from ragstone.cli.show import err, out_json, print_text
-    from ragstone.core.errors import RagstoneError
     from ragstone.service import wire
 
     me = Principal()
@@ -155,7 +147,7 @@ async def _run(
     if html:
         _write(html, await _operations(service).report(me, done.id, before.id if before else ""))
     if as_json:
-        out_json({**wire.dump(done), "changes": [wire.dump(item) for item in changed]})
+        out_json({**wire.dump(done), "changes": changed})
         return 0
     await _show(service, done, before)
     for item in changed:
@@ -171,10 +163,6 @@ async def _run(
 
 async def _follow(service: "Service", id: str, quiet: bool) -> None:
     """Show how far a run is, until it has ended."""
-    from contextlib import aclosing
-
-    from ragstone.cli.show import duration, err
-
     shown = -1
     watched = service.jobs.watch(Principal(), id)
     async with aclosing(watched) as views:
@@ -188,7 +176,6 @@ async def _follow(service: "Service", id: str, quiet: bool) -> None:
 
 
 async def _show(service: "Service", done: "EvaluationRun", before: "EvaluationRun | None") -> None:
-    from ragstone.cli.show import one_line, print_text, table
     from ragstone.plugins.evaluation.sets.reporting import (
         LABELS,
         REASONS,
@@ -217,15 +204,11 @@ async def _show(service: "Service", done: "EvaluationRun", before: "EvaluationRu
 
 
 async def _runs(service: "Service", limit: int, as_json: bool) -> int:
-    from datetime import datetime
-
-    from ragstone.cli.show import out_json, print_text, table
     from ragstone.plugins.evaluation.sets.reporting import format_measure
-    from ragstone.service import wire
 
     found = await _operations(service).runs(Principal(), limit=limit)
     if as_json:
-        out_json({"runs": [wire.dump(item) for item in found]})
+        out_json({"runs": found})
         return 0
     if not found:
         print_text("There are no runs. 'ragstone eval run FILE' begins one.")
@@ -250,8 +233,6 @@ async def _runs(service: "Service", limit: int, as_json: bool) -> int:
 
 
 async def _feedback(service: "Service", file: Path, collection: str, limit: int) -> int:
-    from ragstone.cli.show import print_text
-    from ragstone.core.errors import RagstoneError
     from ragstone.plugins.evaluation.sets.reading import lines
 
     found = await _operations(service).from_feedback(Principal(), collection, limit)

@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.turn import Principal
-from ragstone.local.added import AdapterParts
-from ragstone.plugins.evaluation.records import (
+from ragstone.local.added import StateStore
+from ragstone.plugins.evaluation.contract import (
     AskSetting,
     EvaluationRun,
     Outcome,
@@ -17,9 +17,7 @@ from ragstone.plugins.evaluation.records import (
     SetQuestion,
     SettingFigures,
 )
-from ragstone.ports import Adapters
 from ragstone.service import wire
-from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import put
 from ragstone.store.sql.tables import evaluation_outcomes, evaluation_runs, question_sets
 
@@ -37,13 +35,12 @@ class StoredRun:
     questions: QuestionSet
 
 
-class SqlEvaluations:
+class SqlEvaluations(StateStore):
     """Sets and runs by tenant and user, who alone has them; collections by their ids. Methods raise
     StateUnavailable and StorageFull.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "evaluation"
 
     async def sets(self, whose: Principal) -> list[QuestionSet]:
         """By name, without their questions."""
@@ -194,17 +191,6 @@ class SqlEvaluations:
             return (await connection.execute(delete(evaluation_runs).where(mine))).rowcount
 
         return await self._database.write(work)
-
-
-def open_store(parts: AdapterParts) -> SqlEvaluations:
-    """Make the adapter of this process."""
-    return SqlEvaluations(parts.database)
-
-
-def own_store(adapters: Adapters) -> SqlEvaluations:
-    """Return the store that `open_store` has made."""
-    store: SqlEvaluations = adapters.added["evaluation"]
-    return store
 
 
 def _own(table: Any, whose: Principal) -> ColumnElement[bool]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import out_json, print_text, table
 from ragstone.cli.running import Context, context_settings, run
 from ragstone.core.turn import Principal
 from ragstone.core.wording import format_count
@@ -37,15 +38,13 @@ def show(
     as_json: opt.AsJson = False,
 ) -> None:
     """Print what most documents name, or where a name stands and what is named with it."""
-    from ragstone.cli.show import out_json
     from ragstone.plugins.graph.contract import GRAPH
-    from ragstone.service import wire
 
     async def action(service: "Service") -> int:
         graph = GRAPH.of(service)
         found = await graph.show(Principal(), collection, entity=entity, limit=limit)
         if as_json:
-            out_json(wire.dump(found))
+            out_json(found)
         else:
             _print(found)
         return 0
@@ -54,8 +53,6 @@ def show(
 
 
 def _print(found: "GraphView") -> None:
-    from ragstone.cli.show import print_text, table
-
     if found.entity:
         also = f" (also {', '.join(found.spellings)})" if found.spellings else ""
         print_text(f"{found.entity}{also}")

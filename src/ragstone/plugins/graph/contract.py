@@ -8,8 +8,7 @@ from pydantic import Field
 from ragstone.core.turn import Principal
 from ragstone.plugins.graph.entities import EntityCount, EntityKind
 from ragstone.service.added import AddedService
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import text
+from ragstone.service.routes import require_role, text
 
 Entity = Annotated[str, text(200)]
 Most = Annotated[int, Field(ge=1, le=1_000)]

@@ -23,9 +23,9 @@ from ragstone.plugins.graph.entities import (
     EntityMention,
     EntityRelation,
     EntityTheme,
+    entity_key,
     format_chunk_id,
 )
-from ragstone.plugins.graph.entity_key import entity_key
 from ragstone.plugins.graph.extract import EntityRecognizer
 from ragstone.plugins.graph.mentions import SqlMentions
 from ragstone.plugins.graph.model_readings import SqlModelReadings

@@ -21,8 +21,7 @@ from ragstone.core.chunk import QUESTION, Chunk
 from ragstone.core.document import STRUCK
 from ragstone.language.mentions import function_words, names
 from ragstone.language.words import STOPWORDS, word_lists, words
-from ragstone.plugins.graph.entities import EntityKind, EntityMention
-from ragstone.plugins.graph.entity_key import entity_key
+from ragstone.plugins.graph.entities import EntityKind, EntityMention, entity_key
 
 READING = "1"
 """The number of these rules: chunks that were read by others are read again."""

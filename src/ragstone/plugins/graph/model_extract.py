@@ -21,8 +21,10 @@ from ragstone.plugins.graph.entities import (
     EntityRelation,
     ReadEntity,
     ReadRelation,
+    entity_key,
+    normalise_for_names,
+    occurs_in_text,
 )
-from ragstone.plugins.graph.entity_key import entity_key, normalise_for_names, occurs_in_text
 from ragstone.plugins.graph.extract import UNREAD_KINDS
 
 RECIPE = "1"

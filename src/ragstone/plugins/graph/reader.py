@@ -16,7 +16,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
-from ragstone.ingest.waking import Waking
+from ragstone.ingest.turns import Waking
 from ragstone.plugins.graph.communities import (
     FORMAT,
     SUMMED_UP,

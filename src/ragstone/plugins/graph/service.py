@@ -22,10 +22,10 @@ from ragstone.plugins.graph.entities import (
     EntityMention,
     EntityRelation,
     EntityTheme,
+    entity_key,
     format_chunk_id,
 )
 from ragstone.plugins.graph.entity_graph import LocalEntityGraph, own_graph
-from ragstone.plugins.graph.entity_key import entity_key
 from ragstone.plugins.graph.likeness import alike
 from ragstone.plugins.graph.reader import reading_name
 from ragstone.ports import Adapters

@@ -21,7 +21,7 @@ from ldap3.utils.conv import escape_filter_chars
 from ragstone.core.errors import Unavailable
 from ragstone.local.people import normalize_name
 from ragstone.plugins.ldap.settings import LdapPlace, LdapSettings
-from ragstone.ports.directories import DirectoryEntry
+from ragstone.ports.state import DirectoryEntry
 
 log = logging.getLogger(__name__)
 

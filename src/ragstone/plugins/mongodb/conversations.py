@@ -15,7 +15,7 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, dump_turn, title
-from ragstone.core.provenance import Provenance
+from ragstone.core.readers import Provenance
 from ragstone.core.turn import Message, Principal, SearchType
 from ragstone.plugins.mongodb.connection import Document, Mongo, make_storable
 from ragstone.ports.conversations import Lease

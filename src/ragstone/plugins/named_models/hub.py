@@ -9,18 +9,16 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ragstone.core.errors import ConfigError, ModelUnavailable
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelInfo
-from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 FOLDERS = ("", "onnx/")
 """Where exporters put the file: optimum and fastembed in the folder, others in `onnx`."""

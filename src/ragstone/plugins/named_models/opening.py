@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-from ragstone.plugins.named_models.cross_encoder import CrossEncoder
 from ragstone.plugins.named_models.embedder import NamedEmbedder
 from ragstone.plugins.named_models.late_embedder import ColbertModel
-from ragstone.plugins.named_models.pair_models import NliModel
+from ragstone.plugins.named_models.pair_models import CrossEncoder, InferenceReader, NliModel
 from ragstone.plugins.named_models.places import ModelPlaces
-from ragstone.plugins.named_models.reader import InferenceReader
 from ragstone.ports import PairReader
 from ragstone.settings import EmbeddingSettings, RerankSettings
 

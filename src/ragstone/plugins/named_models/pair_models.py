@@ -1,5 +1,10 @@
 """A model that reads two texts together and scores or classifies the pair: the loader that
-rerankers (`relevance`) and natural language inference (`nli`) have in common."""
+rerankers (`relevance`) and natural language inference (`nli`) have in common.
+
+A model of natural language inference that reads claims instead of the bundled reader.
+
+A cross-encoder that RERANK__MODEL names: it reads question and passage together.
+"""
 
 import asyncio
 import re
@@ -9,6 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import ModelUnavailable
+from ragstone.core.records import Collection
+from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.plugins.named_models.layout import ModelLayout, read_layout
 from ragstone.plugins.named_models.places import ModelPlaces
 from ragstone.plugins.named_models.pooling import SENTENCES, TOKEN_VECTORS
@@ -20,6 +29,10 @@ from ragstone.plugins.named_models.text_model import (
     sigmoid,
     softmax,
 )
+from ragstone.ports import Judgement, Pair, PairReader, PairReading, Vectors
+from ragstone.retrieve.rerank import RERANKER_WEIGHT
+from ragstone.retrieve.rerankers.in_time import score_in_time
+from ragstone.settings import RerankSettings
 
 
 class PairModel:
@@ -231,3 +244,87 @@ class NliModel:
 def _only(labels: Sequence[str], beginnings: tuple[str, ...]) -> int | None:
     found = [i for i, label in enumerate(labels) if label.startswith(beginnings)]
     return found[0] if len(found) == 1 else None
+
+
+class InferenceReader:
+    """`ports.PairReader` that gives claims to `model` and questions to `questions`.
+
+    A model of natural language inference knows statements only.
+    """
+
+    def __init__(self, model: NliModel, questions: PairReader) -> None:
+        self._model = model
+        self._questions = questions
+
+    async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
+        claims = [pair for pair in pairs if not pair.question]
+        premises = (f"{c.title}\n{c.passage}" if c.title else c.passage for c in claims)
+        stated = [(premise, claim.text) for premise, claim in zip(premises, claims, strict=True)]
+        inferred = iter(await self._model.infer(stated))
+        asked = iter(await self._questions.read([pair for pair in pairs if pair.question]))
+        return [next(asked) if pair.question else _build_reading(next(inferred)) for pair in pairs]
+
+    async def aclose(self) -> None:
+        await self._model.aclose()
+        await self._questions.aclose()
+
+
+def _build_reading(found: Inference) -> PairReading:
+    """Return a claim that was not read to its end is not said."""
+    if not found.whole:
+        return PairReading(not_said=1.0, readable=False)
+    return PairReading(
+        supported=found.entailed, contradicted=found.contradicted, not_said=found.neither
+    )
+
+
+SETTING = "RERANK__MODEL"
+
+
+class CrossEncoder:
+    """`ports.Reranker`. `connect` finds the model, opens it and tries it."""
+
+    def __init__(self, settings: RerankSettings, models: ModelPlaces) -> None:
+        self.name = settings.model
+        self.description = ""
+        self._settings = settings
+        self._models = models
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cross-encoder")
+        self._model: PairModel | None = None
+
+    async def connect(self) -> None:
+        """Raises ConfigError for what is not a reranker, ModelUnavailable for a hub that cannot be
+        reached."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._open)
+
+    async def judge(
+        self,
+        collection: Collection,
+        question: str,
+        chunks: Sequence[Chunk],
+        encoded: EncodedQuestion | None = None,
+    ) -> Judgement:
+        pairs = [(question, chunk.searchable) for chunk in chunks]
+        loop = asyncio.get_running_loop()
+
+        async def score(batch: slice) -> Vectors:
+            return await loop.run_in_executor(self._thread, self._scores, pairs[batch])
+
+        scores, done = await score_in_time(len(pairs), score)
+        reason = f"{done} of {len(pairs)} passages read together with the question"
+        return Judgement(scores, RERANKER_WEIGHT, reason)
+
+    async def aclose(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._model = None
+
+    def _open(self) -> None:
+        model = PairModel(SETTING, self._settings.model, self._models)
+        self._relevance = relevance(model.layout, model.outputs)
+        self._model, self.name, self.description = model, model.name, model.description
+
+    def _scores(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
+        if self._model is None:
+            raise ModelUnavailable(f"The reranker {self.name} is closed.")
+        scores: Vectors = self._relevance.scores(self._model.logits(pairs))
+        return scores

@@ -1,10 +1,13 @@
 """`ragstone plone`: a Plone site's content as documents."""
 
+from contextlib import aclosing
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import err, out_json, print_text
 from ragstone.cli.running import Context, context_settings, run
 
 if TYPE_CHECKING:
@@ -49,10 +52,6 @@ def sync(
 
 
 async def _sync(service: "Service", settings: "Settings", full: bool, as_json: bool) -> int:
-    from contextlib import aclosing
-    from dataclasses import asdict
-
-    from ragstone.cli.show import err, out_json, print_text
     from ragstone.plugins.plone.client import PloneClient
     from ragstone.plugins.plone.settings import PloneSettings
     from ragstone.plugins.plone.sync import PloneSync, Synced

@@ -1,9 +1,14 @@
 """Plone's services `@rag-ask`, `@rag-status`, `@rag-index` and `@rag-index-all`, below any path of
-a site."""
+a site.
+
+Answers and jobs in the shapes of the Plone document.
+
+Records of a Plone site's registry as settings of its collection.
+"""
 
 import asyncio
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
@@ -42,16 +47,54 @@ from ragstone.http.responses import Json, Refusal, json_unless_left
 from ragstone.http.streaming import finish_turn, or_refusal
 from ragstone.jobs.questions import format_result, result_source
 from ragstone.language.language import detect, no_answer
-from ragstone.plugins.plone import answers
 from ragstone.plugins.plone.names import AUTHENTICATED, filter_path
-from ragstone.plugins.plone.records import put_records
 from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.site import PloneSite
-from ragstone.plugins.plone.visitors import VisitorCall, site_settings, visitor_call
+from ragstone.plugins.plone.visitors import SiteSettings, VisitorCall, site_settings, visitor_call
 from ragstone.plugins.plone.visitors import visitor_caller as visiting
 from ragstone.service import Service
 from ragstone.service.jobs import JobsService
+from ragstone.service.settings import SettingsService
 from ragstone.settings import Settings
+from ragstone.settings.scope import of_collection
+
+PREFIX = "wcs.backend."
+TAKEN = {
+    "rag_no_answer_message": f"{PREFIX}rag_no_answer_message",
+    "rag_llm_temperature": f"{PREFIX}rag_llm_temperature",
+    "rag_llm_max_tokens": f"{PREFIX}rag_llm_max_tokens",
+    "rag_boost_bm25": f"{PREFIX}rag_boost_bm25",
+    "rag_boost_knn": f"{PREFIX}rag_boost_knn",
+    "rag_title_boost_factor": f"{PREFIX}rag_title_boost_factor",
+    "rag_score_high_threshold": f"{PREFIX}rag_score_high_threshold",
+    "rag_score_medium_threshold": f"{PREFIX}rag_score_medium_threshold",
+    "rag_top_k": "RAG_TOP_K",
+    "rag_num_candidates": "RAG_NUM_CANDIDATES",
+    "rag_max_context_length": "RAG_MAX_CONTEXT_LENGTH",
+}
+"""The records that a site may set, and the setting's name in Plone's document. The others are the
+site's own (its types, its prompt, its message of failures), or the server's (models, chunks)."""
+
+
+async def put_records(
+    service: SettingsService, settings: Settings, given: SiteSettings
+) -> dict[str, Any]:
+    """Set the records for the site's collection, all or, if one cannot be, none of those with a
+    value; raises InputError, InvalidSetting."""
+    unknown = sorted(set(given.records) - set(TAKEN))
+    if unknown:
+        raise InputError(f"records: {unknown[0][:100]!r} is none that a site may set.")
+    plone = PloneSettings.of(settings)
+    scope, who = of_collection(plone.tenant, plone.collection), "plone"
+    values = {TAKEN[item]: value for item, value in given.records.items() if value is not None}
+    empty = [TAKEN[item] for item, value in given.records.items() if value is None]
+    changed = []
+    if values:
+        changed += await service.put(scope, values, who)
+    if empty:
+        changed += await service.unset(scope, empty, who)
+    return {"status": "taken", "settings": {item.key: item.value for item in changed}}
+
 
 Object = dict[str, Any]
 
@@ -162,7 +205,7 @@ class Questions:
             raise AnswerFailed(self._plone.error_message, error) from error
         # A source is shown by its beginning here, not by the span that is cited.
         shown = [result_source(source) for source in passage_sources(turn.passages)]
-        return answers.answer({**format_result(turn), "sources": shown})
+        return format_answer({**format_result(turn), "sources": shown})
 
     async def queue(self, ask: Ask) -> Object:
         """What an asynchronous question gets: the answer if it is known, else the job's id."""
@@ -180,7 +223,7 @@ class Questions:
 
     def _format_job(self, job: Any, question: str) -> Object:
         asked = question or str(job.progress.get("question", ""))
-        return answers.job(job, asked, self._refusal(asked), self._plone.error_message)
+        return format_job(job, asked, self._refusal(asked), self._plone.error_message)
 
     @property
     def _jobs(self) -> JobsService:
@@ -389,3 +432,48 @@ async def _as_printed(answer: Coroutine[Any, Any, Object]) -> Object:
 
 async def _with_address(request: Request, body: Coroutine[Any, Any, Object]) -> Object:
     return {"@id": f"{str(request.base_url).rstrip('/')}{request.url.path}", **await body}
+
+
+STATEMENTS = ("supported", "answers", "wrong_citations", "check_failure", "note")
+"""What is said of an answer; left out where there is nothing to say."""
+
+
+def format_answer(result: Mapping[str, Any]) -> Object:
+    """Return an answered question; `result` is a job's (`jobs.questions.result_of`)."""
+    shown = [] if result.get("refused") else result.get("sources", [])
+    return {
+        "question": str(result.get("question", "")),
+        "answer": str(result.get("answer", "")),
+        "sources": [_source(item) for item in shown],
+        **{name: result[name] for name in STATEMENTS if result.get(name)},
+    }
+
+
+def format_job(job: Any, question: str, no_answer: str, failure: str) -> Object:
+    """Return a job (`service.jobs.JobView`): pending, completed with its answer, or failed; then
+    `failure` is the answer that a reader gets."""
+    known = {"question": question} if question else {}
+    if job.state == "done" and isinstance(job.result, Mapping):
+        return {"status": "completed", **format_answer({**known, **job.result})}
+    if getattr(job, "code", "") == "unknown_collection":
+        return {"status": "completed", **format_answer({**known, "answer": no_answer})}
+    if job.state in ("done", "failed", "cancelled"):
+        error = job.error or "The question was not answered; ask it again."
+        told: Object = {"answer": failure, "sources": [], "error": error}
+        return {"status": "failed", "job_id": job.id, **known, **told}
+    return {"status": "pending", "job_id": job.id, **known}
+
+
+def _source(source: Mapping[str, Any]) -> Object:
+    metadata = source.get("metadata") or {}
+    sure = {"confidence": source["relevance"]} if source.get("relevance") else {}
+    return {
+        "uid": metadata.get("uid", ""),
+        "title": source.get("title", ""),
+        "path": source.get("path", ""),
+        "portal_type": source.get("portal_type") or metadata.get("portal_type", ""),
+        "score": source.get("score", 0.0),
+        "chunk_index": source.get("chunk_index", 0),
+        "snippet": source.get("snippet", ""),
+        **sure,
+    }

@@ -2,7 +2,7 @@
 
 from ragstone.registry import Extension, Plugin
 
-_INDEX = Extension(f"{__name__}.connect:connect", "PostgreSQL with pgvector", extra="postgres")
+_INDEX = Extension(f"{__name__}.index:connect", "PostgreSQL with pgvector", extra="postgres")
 
 _STATE = Extension(f"{__name__}.state:Postgres", "PostgreSQL", extra="postgres")
 

@@ -2,6 +2,8 @@
 
 Every batch is written in one transaction. A table that is missing reads as empty, and a write
 makes it, as with the embedded index.
+
+Makes the index of the settings.
 """
 
 import asyncio
@@ -9,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,6 +33,7 @@ from ragstone.index.late import (
     question_encoding,
     rerank_late,
 )
+from ragstone.index.options import read_options
 from ragstone.language.late_interaction import LateQuery
 from ragstone.plugins.postgres import building, words
 from ragstone.plugins.postgres import table as rows
@@ -44,8 +48,10 @@ from ragstone.plugins.postgres.building import (
 )
 from ragstone.plugins.postgres.connection import Connection, PostgresConnections
 from ragstone.plugins.postgres.filter import LISTS, Sql, translate
+from ragstone.plugins.postgres.options import PostgresOptions
 from ragstone.plugins.postgres.table import ChunkTable
 from ragstone.ports import PoolUse, Search, Vectors
+from ragstone.settings import IndexSettings
 
 log = logging.getLogger(__name__)
 
@@ -483,3 +489,16 @@ async def _delete_chunks(
 
 def _build_scored(found: Sequence[Any]) -> tuple[Scored, ...]:
     return tuple(Scored(item, float(score)) for item, score in found)
+
+
+def connect(settings: IndexSettings, data: Path) -> PostgresIndex:
+    """Make the index at `postgresql://host/name`. Raises ConfigError for wrong options."""
+    options = read_options(PostgresOptions, settings.options)
+    database = PostgresConnections(
+        settings.url,
+        settings.timeout,
+        settings.api_key.get_secret_value(),
+        options.connections,
+        options.hnsw_ef_search,
+    )
+    return PostgresIndex(database, options.hnsw, options.shared_chunks)

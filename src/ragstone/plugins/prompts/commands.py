@@ -1,12 +1,16 @@
 """The `ragstone prompts` commands: what chat models are told, in versions."""
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import format_time, out_json, print_text, show_list
 from ragstone.cli.running import command
+from ragstone.core.errors import InputError
 
 if TYPE_CHECKING:
     from ragstone.plugins.prompts.contract import PromptService
@@ -27,8 +31,6 @@ WHO = "local"
 @command(app, "list")
 async def list_(service: "Service", tenant: Tenant = "", as_json: opt.AsJson = False) -> int:
     """List the prompts: what each is for, where it comes from, and its version."""
-    from ragstone.cli.show import show_list
-
     found = await _operations(service).list_all(tenant)
     rows = ((item.name, item.source, str(item.version or ""), item.help) for item in found)
     head = ("prompt", "from", "version", "what it is for")
@@ -44,12 +46,9 @@ async def show(
     as_json: opt.AsJson = False,
 ) -> int:
     """Print a prompt."""
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
     found = await _operations(service).get(name, tenant, version)
     if as_json:
-        out_json(wire.dump(found))
+        out_json(found)
     else:
         print_text(found.text, end="" if found.text.endswith("\n") else "\n")
     return 0
@@ -71,8 +70,6 @@ async def edit(
     tenant: Tenant = "",
 ) -> int:
     """Make a new version of a prompt, from a file or in $EDITOR."""
-    from ragstone.cli.show import print_text
-
     before = (await _operations(service).get(name, tenant)).text
     text = _read(file) if file else _edit_text(before)
     if text.strip() == before.strip():
@@ -88,8 +85,6 @@ async def versions(
     service: "Service", name: Name, tenant: Tenant = "", as_json: opt.AsJson = False
 ) -> int:
     """List the versions of a prompt, the newest first."""
-    from ragstone.cli.show import format_time, show_list
-
     found = await _operations(service).versions(name, tenant)
     rows = (
         (
@@ -115,8 +110,6 @@ async def diff(
     tenant: Tenant = "",
 ) -> int:
     """Show how two versions differ; without any, the newest and the one before."""
-    from ragstone.cli.show import print_text
-
     if new is None:
         found = await _operations(service).versions(name, tenant)
         new = found[0].version if found else 0
@@ -133,8 +126,6 @@ async def rollback(
     tenant: Tenant = "",
 ) -> int:
     """Make an earlier version the newest again."""
-    from ragstone.cli.show import print_text
-
     made = await _operations(service).rollback(name, tenant, version, WHO)
     print_text(f"{made.name} is as it was in version {version}.")
     return 0
@@ -143,8 +134,6 @@ async def rollback(
 @command(app)
 async def reset(service: "Service", name: Name, tenant: Tenant = "") -> int:
     """Go back to the prompt that stands below: of all tenants, of the file, or shipped."""
-    from ragstone.cli.show import print_text
-
     made = await _operations(service).reset(name, tenant, WHO)
     print_text(f"{made.name} is the {made.source} one again.")
     return 0
@@ -152,12 +141,9 @@ async def reset(service: "Service", name: Name, tenant: Tenant = "") -> int:
 
 def _edit_text(text: str) -> str:
     """Return the text as it is after $VISUAL or $EDITOR was closed."""
-    import os
     import shlex
     import subprocess
     import tempfile
-
-    from ragstone.core.errors import InputError
 
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory() as folder:
@@ -171,10 +157,6 @@ def _edit_text(text: str) -> str:
 
 
 def _read(file: str) -> str:
-    import sys
-
-    from ragstone.core.errors import InputError
-
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

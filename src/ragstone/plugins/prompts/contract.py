@@ -8,8 +8,7 @@ from pydantic import Field
 from ragstone.core.records import TemplateVersion
 from ragstone.language.templates import MAX_PROMPT_CHARS
 from ragstone.service.added import AddedService
-from ragstone.service.bounds import Version
-from ragstone.service.routes import route
+from ragstone.service.routes import Version, route
 
 Tenant = Annotated[
     str, Field("", max_length=255, description="Whose prompt; empty for all tenants.")

@@ -1,16 +1,20 @@
-"""Requests to a Qdrant server: the one place for its time-outs, retries and errors."""
+"""Requests to a Qdrant server: the one place for its time-outs, retries and errors.
 
-from collections.abc import Awaitable, Callable
+Writes to one Qdrant collection, each over only when the server has applied it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from ragstone.core.errors import ConfigError, IndexUnavailable, RagstoneError, StorageFull
 from ragstone.index.options import Retries, with_retries
+from ragstone.plugins.qdrant.schema import FIELDS, PART
 
 T = TypeVar("T")
 
@@ -169,3 +173,53 @@ def _reason(error: UnexpectedResponse) -> str:
     except (ValueError, KeyError, TypeError):
         return ""
     return str(reason).partition("\n")[0][:REASON_CHARS]
+
+
+TENANT = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+"""What is of one part lies together."""
+
+Request = Callable[[AsyncQdrantClient], Awaitable[T]]
+
+
+def index_field(name: str, field: str) -> Request[None]:
+    """Make a payload field quick to filter by."""
+    schema = TENANT if field == PART else FIELDS[field]
+
+    async def write(client: AsyncQdrantClient) -> None:
+        _check_applied(await client.create_payload_index(name, field, schema, wait=True))
+
+    return write
+
+
+def upsert(name: str, points: Sequence[models.PointStruct]) -> Request[None]:
+    """Write points over those of the same ids."""
+
+    async def write(client: AsyncQdrantClient) -> None:
+        _check_applied(await client.upsert(name, points, wait=True))
+
+    return write
+
+
+def update(name: str, changes: Sequence[models.UpdateOperation]) -> Request[None]:
+    """Return several changes at once."""
+
+    async def write(client: AsyncQdrantClient) -> None:
+        _check_applied((await client.batch_update_points(name, changes, wait=True))[-1])
+
+    return write
+
+
+def delete(name: str, condition: models.Filter) -> Request[None]:
+    """Delete the points that meet a condition."""
+
+    async def write(client: AsyncQdrantClient) -> None:
+        _check_applied(
+            await client.delete(name, models.FilterSelector(filter=condition), wait=True)
+        )
+
+    return write
+
+
+def _check_applied(result: models.UpdateResult) -> None:
+    if result.status != models.UpdateStatus.COMPLETED:
+        raise IndexUnavailable("Qdrant took the write but did not finish it. Try again.")

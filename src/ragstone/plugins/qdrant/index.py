@@ -5,6 +5,8 @@ part: every request has a filter for it, word statistics are of its points alone
 compared one by one.
 
 BM25 vectors are made here (`bm25.py`), so words rank as they do in Qdrant Edge.
+
+Makes the index of the settings.
 """
 
 import asyncio
@@ -14,6 +16,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from qdrant_client import AsyncQdrantClient, models
@@ -32,10 +35,20 @@ from ragstone.index.late import (
     chunk_encodings,
     rerank_late,
 )
-from ragstone.plugins.qdrant.connection import Exists, Missing, QdrantConnection, connect
-from ragstone.plugins.qdrant.filter import missing_vector_filter, translate
+from ragstone.index.options import read_options
+from ragstone.plugins.qdrant.connection import (
+    Exists,
+    Missing,
+    QdrantConnection,
+    Request,
+    connect,
+    delete,
+    index_field,
+    update,
+    upsert,
+)
 from ragstone.plugins.qdrant.options import QUANTIZE_FROM, USUAL, QdrantOptions
-from ragstone.plugins.qdrant.query import read_ranking, request
+from ragstone.plugins.qdrant.query import missing_vector_filter, read_ranking, request, translate
 from ragstone.plugins.qdrant.schema import (
     FIELDS,
     PART,
@@ -51,8 +64,8 @@ from ragstone.plugins.qdrant.schema import (
     read_vector,
     vector_changes,
 )
-from ragstone.plugins.qdrant.writes import Request, delete, index_field, update, upsert
 from ragstone.ports import Search, Vectors
+from ragstone.settings import IndexSettings
 
 T = TypeVar("T")
 
@@ -402,3 +415,10 @@ class QdrantIndex:
         """Refuse a collection that this process opened and another one has dropped."""
         if self._name(collection) in self._opened:
             raise UnknownCollection(collection.name) from error
+
+
+def connect_index(settings: IndexSettings, data: Path) -> QdrantIndex:
+    """Make the index at `http://host:6333`. Raises ConfigError for wrong options."""
+    options = read_options(QdrantOptions, settings.options)
+    key = settings.api_key.get_secret_value()
+    return QdrantIndex(settings.url, key, settings.timeout, options=options)

@@ -5,7 +5,7 @@ from ragstone.registry import Extension, Plugin
 PLUGIN = Plugin(
     "What a user, a group or a tenant may use of chat models in a month.",
     {
-        "adapters": {"quotas": Extension(f"{__name__}.store:open_store")},
+        "adapters": {"quotas": Extension(f"{__name__}.service:SqlQuotas.make")},
         "commands": {
             "quota": Extension(f"{__name__}.commands:app", "Tokens and money for a month.")
         },

@@ -11,7 +11,7 @@ from ragstone.core.events import Note
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.plugins.quotas.records import WARN_AT, describe_use, format_end
-from ragstone.plugins.quotas.store import find_store
+from ragstone.plugins.quotas.service import find_store
 from ragstone.ports import Adapters
 from ragstone.recipes.stages import AddedStage
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import print_text, show_list
 from ragstone.cli.running import command
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ Tenant = Annotated[str, typer.Option(help="Whose quotas.")]
 @command(app, "list")
 async def list_(service: "Service", tenant: Tenant = "default", as_json: opt.AsJson = False) -> int:
     """List the quotas, with what is used of them this month."""
-    from ragstone.cli.show import show_list
     from ragstone.plugins.quotas.records import format_end
 
     found = await _operations(service).list_all(tenant)
@@ -65,8 +65,6 @@ async def put(
     tenant: Tenant = "default",
 ) -> int:
     """Set what a subject may use in each calendar month (UTC): tokens, money, or both."""
-    from ragstone.cli.show import print_text
-
     await _operations(service).put(tenant, subject, tokens, cost)
     print_text(f"The quota of {subject} is set.")
     return 0
@@ -75,8 +73,6 @@ async def put(
 @command(app)
 async def remove(service: "Service", subject: Subject, tenant: Tenant = "default") -> int:
     """Remove the quota of a subject."""
-    from ragstone.cli.show import print_text
-
     await _operations(service).remove(tenant, subject)
     print_text(f"The quota of {subject} is removed.")
     return 0

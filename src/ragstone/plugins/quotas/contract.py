@@ -7,9 +7,7 @@ from pydantic import Field
 from ragstone.core.turn import Principal
 from ragstone.plugins.quotas.records import Quota
 from ragstone.service.added import AddedService
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import text
-from ragstone.service.routes import route
+from ragstone.service.routes import require_role, route, text
 
 Subject = Annotated[str, text(300, 1)]
 Tokens = Annotated[int, Field(ge=0, le=2**53)]

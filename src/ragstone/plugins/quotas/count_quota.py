@@ -5,7 +5,7 @@ from typing import ClassVar
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.plugins.quotas.records import MonthUse
-from ragstone.plugins.quotas.store import find_store
+from ragstone.plugins.quotas.service import find_store
 from ragstone.ports import Adapters
 from ragstone.recipes.stages import AddedStage
 

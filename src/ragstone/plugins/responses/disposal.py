@@ -9,9 +9,9 @@ from ragstone.core.errors import FileInUse, Forbidden, RagstoneError, UnknownDoc
 from ragstone.core.turn import Principal
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.removal import Removal
+from ragstone.plugins.responses.contract import StoreFile
 from ragstone.plugins.responses.kept_files import Files, KeptFile
-from ragstone.plugins.responses.records import StoreFile
-from ragstone.plugins.responses.store import own_store
+from ragstone.plugins.responses.store import SqlVectorStores
 from ragstone.ports import Adapters
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class Disposal:
     """Deletes vector stores with their documents, and files with what was made of them."""
 
     def __init__(self, adapters: Adapters, removal: Removal, jobs: LocalJobs, files: Files) -> None:
-        self._stores = own_store(adapters)
+        self._stores = SqlVectorStores.of(adapters)
         self._catalog = adapters.catalog
         self._removal = removal
         self._jobs = jobs

@@ -22,9 +22,8 @@ from ragstone.core.records import Document
 from ragstone.core.source import Source
 from ragstone.core.turn import Principal
 from ragstone.http.identity import narrow_principal
-from ragstone.plugins.responses.contract import VECTOR_STORES
+from ragstone.plugins.responses.contract import VECTOR_STORES, StoreFile
 from ragstone.plugins.responses.kept_files import Files, KeptFile
-from ragstone.plugins.responses.records import StoreFile
 from ragstone.service import Handed, IngestRequest, Service
 from ragstone.service.jobs import JobState, JobView
 

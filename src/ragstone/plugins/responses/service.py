@@ -8,10 +8,10 @@ from typing import TypeVar
 from ragstone.core.errors import UnknownFile
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
+from ragstone.plugins.responses.contract import StoreFile, VectorStore
 from ragstone.plugins.responses.disposal import Disposal
 from ragstone.plugins.responses.kept_files import Files
-from ragstone.plugins.responses.records import StoreFile, VectorStore
-from ragstone.plugins.responses.store import own_store
+from ragstone.plugins.responses.store import SqlVectorStores
 from ragstone.ports import Adapters
 
 T = TypeVar("T", VectorStore, StoreFile)
@@ -21,7 +21,7 @@ class LocalVectorStores:
     """`contract.VectorStoreService` on the state store and the catalog."""
 
     def __init__(self, adapters: Adapters, files: Files, disposal: Disposal) -> None:
-        self._stores = own_store(adapters)
+        self._stores = SqlVectorStores.of(adapters)
         self._catalog = adapters.catalog
         self._files = files
         self._disposal = disposal

@@ -2,27 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Table, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ragstone.local.added import AdapterParts
-from ragstone.plugins.responses.records import StoreFile, VectorStore
-from ragstone.ports import Adapters
-from ragstone.store.sql.database import Database
+from ragstone.local.added import StateStore
+from ragstone.plugins.responses.contract import StoreFile, VectorStore
 from ragstone.store.sql.rows import put
 from ragstone.store.sql.tables import store_files, vector_stores
 
 
-class SqlVectorStores:
+class SqlVectorStores(StateStore):
     """Vector stores by tenant and the id of their collection, and the files put into them.
 
     `Catalog.drop_collection` forgets both. Methods raise StateUnavailable and StorageFull.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "vector_stores"
 
     async def put(self, store: VectorStore) -> None:
         """Keep a store, instead of what was said of its collection before."""
@@ -76,13 +73,3 @@ class SqlVectorStores:
         ordered = select(table).where(*same).order_by(*table.primary_key)
         async with self._database.read_view() as connection:
             return [dict(row) for row in (await connection.execute(ordered)).mappings()]
-
-
-def open_store(parts: AdapterParts) -> SqlVectorStores:
-    """Make the adapter."""
-    return SqlVectorStores(parts.database)
-
-
-def own_store(adapters: Adapters) -> SqlVectorStores:
-    """Return the adapter that this plugin added."""
-    return cast(SqlVectorStores, adapters.added["vector_stores"])

@@ -15,9 +15,9 @@ from ragstone.http.bodies import Name, StrictBody, Text
 from ragstone.http.identity import Who, for_guests
 from ragstone.http.responses import Json, json_unless_left, well_formed
 from ragstone.plugins.responses import shapes
+from ragstone.plugins.responses.contract import VectorStore
 from ragstone.plugins.responses.members import BATCH, Members
 from ragstone.plugins.responses.pages import Page, options
-from ragstone.plugins.responses.records import VectorStore
 from ragstone.plugins.responses.requests import condition
 from ragstone.plugins.responses.stores import Stores
 

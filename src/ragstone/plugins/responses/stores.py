@@ -12,10 +12,9 @@ from ragstone.core.limits import check_collection_name
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import Ask
 from ragstone.http.identity import narrow_principal
-from ragstone.plugins.responses.contract import VECTOR_STORES
+from ragstone.plugins.responses.contract import VECTOR_STORES, VectorStore
 from ragstone.plugins.responses.kept_files import create_timed_id
 from ragstone.plugins.responses.members import STATES, Members, attributes, file_id
-from ragstone.plugins.responses.records import VectorStore
 from ragstone.service import CollectionSummary, Service
 
 Object = dict[str, Any]

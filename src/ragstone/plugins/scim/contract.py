@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from ragstone.service.added import AddedService
-from ragstone.service.bounds import text
+from ragstone.service.routes import text
 
 Id = Annotated[str, text(64, 1)]
 

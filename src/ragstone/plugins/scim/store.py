@@ -6,18 +6,16 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import Conflict
-from ragstone.local.added import AdapterParts, ServiceParts
+from ragstone.local.added import ServiceParts, StateStore
 from ragstone.plugins.scim.contract import ProvisionedGroup
-from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import put
 from ragstone.store.sql.tables import directory_groups
 
 
-class SqlGroups:
+class SqlGroups(StateStore):
     """`ScimService` on the state database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "scim"
 
     async def groups(self, tenant: str) -> list[ProvisionedGroup]:
         """Return the groups by name."""
@@ -51,11 +49,6 @@ class SqlGroups:
         table = directory_groups
         gone = delete(table).where(table.c.tenant == tenant, table.c.id == id)
         await self._database.write(lambda connection: connection.execute(gone))
-
-
-def open_store(parts: AdapterParts) -> SqlGroups:
-    """Make the adapter of this process."""
-    return SqlGroups(parts.database)
 
 
 def open_service(parts: ServiceParts) -> SqlGroups:

@@ -5,7 +5,7 @@ from ragstone.registry import Extension, Plugin
 PLUGIN = Plugin(
     "Collections kept in sync: folders, Git, web sites, file servers, clouds, mail, wikis, SQL.",
     {
-        "adapters": {"sources": Extension(f"{__name__}.store:open_store")},
+        "adapters": {"sources": Extension(f"{__name__}.store:SqlSources.make")},
         "commands": {
             "source": Extension(
                 f"{__name__}.commands:app", "Keep collections in sync with sources."

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import duration, format_time, one_line, out_json, print_text, show_list
 from ragstone.cli.readers import format_readers, parse_names
 from ragstone.cli.running import command
 from ragstone.core.turn import Principal
@@ -82,8 +83,6 @@ async def add(
 @command(app)
 async def kinds(service: "Service", as_json: opt.AsJson = False) -> int:
     """List the kinds of sources, with their options."""
-    from ragstone.cli.show import show_list
-
     found = await _operations(service).kinds(Principal())
     rows = [
         row
@@ -140,8 +139,6 @@ async def change(
 @command(app, "list")
 async def list_(service: "Service", as_json: opt.AsJson = False) -> int:
     """List the sources, each with its last run."""
-    from ragstone.cli.show import show_list
-
     found = await _operations(service).list(Principal())
     rows = (
         (v.name, v.kind, v.collection, _schedule(v), *(_row(v.last) if v.last else [""] * 8))
@@ -173,9 +170,6 @@ async def sync(
     """Sync a source now, and wait for it. The exit status is 1 if the run or an item failed."""
     import asyncio
 
-    from ragstone.cli.show import out_json
-    from ragstone.service import wire
-
     sources = _operations(service)
     run = await sources.sync(Principal(), name, dry=dry, accept_removals=accept_removals)
     while run.state == "running":
@@ -183,7 +177,7 @@ async def sync(
         runs = await sources.runs(Principal(), name)
         run = next((item for item in runs if item.id == run.id), run)
     if as_json:
-        out_json(wire.dump(run))
+        out_json(run)
     else:
         _describe(run)
     return 0 if run.state == "done" and not run.failed else 1
@@ -197,8 +191,6 @@ async def runs(
     as_json: opt.AsJson = False,
 ) -> int:
     """List the runs of a source, the newest first."""
-    from ragstone.cli.show import show_list
-
     found = await _operations(service).runs(Principal(), name, limit)
     rows = (_row(run) for run in found)
     return show_list("runs", found, as_json, _HEAD, rows, "It was not synced yet.")
@@ -213,8 +205,6 @@ async def remove(
     ] = False,
 ) -> int:
     """Forget a source. Its documents stay, unless --documents is given."""
-    from ragstone.cli.show import one_line, print_text
-
     removed = await _operations(service).remove(Principal(), name, documents=documents)
     deleted = f" Documents deleted: {removed:,}." if documents else " Its documents stay."
     print_text(f"{one_line(name)} is removed.{deleted}")
@@ -247,14 +237,10 @@ def _parse_interval(text: str) -> float:
 
 
 def _schedule(view: "SourceView") -> str:
-    from ragstone.cli.show import duration, one_line
-
     return f"every {duration(view.every)}" if view.every is not None else one_line(view.cron or "")
 
 
 def _row(run: "SourceRun") -> tuple[object, ...]:
-    from ragstone.cli.show import format_time
-
     counts = (run.added, run.changed, run.rights, run.removed, run.failed)
     first = run.failures[0].reason if run.failures else next(iter(run.notes), "")
     state = f"{run.state} (dry)" if run.dry else run.state
@@ -262,11 +248,8 @@ def _row(run: "SourceRun") -> tuple[object, ...]:
 
 
 def _show(view: "SourceView", as_json: bool) -> int:
-    from ragstone.cli.show import format_time, one_line, out_json, print_text
-    from ragstone.service import wire
-
     if as_json:
-        out_json(wire.dump(view))
+        out_json(view)
         return 0
     print_text(f"{one_line(view.name)}: {one_line(view.kind)} to {one_line(view.collection)}")
     for key, value in view.options.items():
@@ -280,8 +263,6 @@ def _show(view: "SourceView", as_json: bool) -> int:
 
 
 def _describe(run: "SourceRun") -> None:
-    from ragstone.cli.show import format_time, one_line, print_text
-
     verb = "would be " if run.dry else ""
     counts = (
         f"{run.added:,} added, {run.changed:,} changed, {run.rights:,} given other readers, "

@@ -8,8 +8,7 @@ from sqlalchemy import Select, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.sync import FailedItem, ItemState, SourceRun, StoredSource
-from ragstone.local.added import AdapterParts
-from ragstone.store.sql.database import Database
+from ragstone.local.added import StateStore
 from ragstone.store.sql.rows import add, put, select_texts
 from ragstone.store.sql.tables import source_items, source_runs, sources
 
@@ -17,11 +16,10 @@ MAX_RUNS = 100
 """Runs of a source that are kept."""
 
 
-class SqlSources:
+class SqlSources(StateStore):
     """`ports.sources.SourceStore` on the state store."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "sources"
 
     async def add(self, source: StoredSource) -> bool:
         return await self._database.write(lambda c: add(c, sources, asdict(source)))
@@ -159,8 +157,3 @@ def _to_item(row: Mapping[Any, Any]) -> ItemState:
 def _to_run(row: Mapping[Any, Any]) -> SourceRun:
     failures = tuple(FailedItem(**item) for item in row["failures"])
     return SourceRun(**{**row, "failures": failures, "notes": tuple(row["notes"])})
-
-
-def open_store(parts: AdapterParts) -> SqlSources:
-    """Make the adapter of this process."""
-    return SqlSources(parts.database)

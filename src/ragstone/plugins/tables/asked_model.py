@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ragstone.core.answer import Usage
 from ragstone.core.turn import Turn
-from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import prompt
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_answer
 from ragstone.plugins.tables.queries import QueriedTable

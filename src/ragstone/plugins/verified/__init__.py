@@ -5,7 +5,7 @@ from ragstone.registry import Extension, Plugin
 PLUGIN = Plugin(
     "Answers that a person has verified, given first to who may read them and their sources.",
     {
-        "adapters": {"verified": Extension(f"{__name__}.store:open_store")},
+        "adapters": {"verified": Extension(f"{__name__}.store:SqlVerified.make")},
         "commands": {
             "verified": Extension(f"{__name__}.commands:app", "Answers that a person has verified.")
         },

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import format_time, out_json, print_text, show_list
 from ragstone.cli.running import command
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
-    from ragstone.plugins.verified.contract import VerifiedService
-    from ragstone.plugins.verified.records import SourcePlace, VerifiedAnswer
+    from ragstone.plugins.verified.contract import SourcePlace, VerifiedAnswer, VerifiedService
     from ragstone.service import Service
 
 app = typer.Typer(
@@ -29,8 +29,6 @@ async def list_(
     service: "Service", collection: opt.Collection = "default", as_json: opt.AsJson = False
 ) -> int:
     """List the verified answers of a collection, and whether they are given now."""
-    from ragstone.cli.show import show_list
-
     found = await _operations(service).list_all(Principal(), collection)
     return show_list(
         "answers",
@@ -68,9 +66,7 @@ async def add(
     as_json: opt.AsJson = False,
 ) -> int:
     """Verify an answer: it is given first, to who may read it and all its sources."""
-    from ragstone.cli.show import out_json, print_text
     from ragstone.core.readers import parse_readers
-    from ragstone.service import wire
 
     made = await _operations(service).put(
         Principal(),
@@ -84,7 +80,7 @@ async def add(
         id=id,
     )
     if as_json:
-        out_json(wire.dump(made))
+        out_json(made)
     else:
         print_text(f"Verified answer {made.id} is given from now on.")
     return 0
@@ -93,8 +89,6 @@ async def add(
 @command(app)
 async def remove(service: "Service", id: Id, collection: opt.Collection = "default") -> int:
     """Remove a verified answer."""
-    from ragstone.cli.show import print_text
-
     await _operations(service).remove(Principal(), collection, id)
     print_text(f"Removed {id}.")
     return 0
@@ -108,8 +102,6 @@ async def review(
     as_json: opt.AsJson = False,
 ) -> int:
     """List questions that were refused or whose answers were disliked, alike ones together."""
-    from ragstone.cli.show import show_list
-
     found = await _operations(service).review(Principal(), collection, limit)
     return show_list(
         "groups",
@@ -130,14 +122,12 @@ async def review(
 
 def format_end(answer: "VerifiedAnswer") -> str:
     """Until when an answer counts."""
-    from ragstone.cli.show import format_time
-
     return format_time(answer.expires_at) if answer.expires_at is not None else "-"
 
 
 def parse_place(text: str) -> "SourcePlace":
     """Return a source as it is typed. Raises InputError."""
-    from ragstone.plugins.verified.records import SourcePlace
+    from ragstone.plugins.verified.contract import SourcePlace
 
     path, sign, span = text.rpartition("#")
     start, dash, end = span.partition("-")

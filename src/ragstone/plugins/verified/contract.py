@@ -1,17 +1,81 @@
-"""Verified answers: written, listed and removed, and the questions that want one."""
+"""Verified answers: written, listed and removed, and the questions that want one.
+
+The data of verified answers, and of questions that want one. Times are seconds since 1970.
+"""
 
 from collections.abc import Sequence
-from typing import Annotated, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
 from ragstone.core.turn import Principal
-from ragstone.plugins.verified.records import QuestionGroup, SourcePlace, VerifiedAnswer
 from ragstone.service.added import AddedService
-from ragstone.service.allowed import require_role
-from ragstone.service.bounds import Seconds, text
 from ragstone.service.readers import Names
-from ragstone.service.routes import route
+from ragstone.service.routes import Seconds, require_role, route, text
+
+State = Literal["current", "expired", "changed", "gone"]
+"""Only a current answer is given: one has expired, a source of others has changed or is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """A document by its path or id, and what of it an answer stands on: the characters from
+    `start` to before `end`, the document's beginning where both are 0."""
+
+    document: Annotated[str, text(4_000, 1)]
+    start: Annotated[int, Field(ge=0, le=2**53)] = 0
+    end: Annotated[int, Field(ge=0, le=2**53)] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedSource:
+    """A document as it was when the answer was verified, which its `content_hash` tells."""
+
+    document_id: str
+    path: str
+    title: str
+    start: int
+    end: int
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedAnswer:
+    """An answer that the `owner` answers for, to questions that ask the same as one of the
+    `wordings`. `[1]` in `text` is the first of `sources`. `readers` narrow down who is given it of
+    those who may read all sources; `*` is everyone of them. `expires_at` is None for never."""
+
+    id: str
+    collection: str
+    text: str
+    wordings: tuple[str, ...]
+    sources: tuple[VerifiedSource, ...]
+    owner: str
+    readers: tuple[str, ...]
+    changed_at: float
+    expires_at: float | None = None
+    state: State = "current"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedQuestion:
+    """A question that was refused, or whose answer was disliked, with what was said of that."""
+
+    question: str
+    reason: Literal["refused", "disliked"]
+    at: float
+    answer: str = ""
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionGroup:
+    """Questions that are alike, the newest first; `question` stands for them."""
+
+    question: str
+    questions: tuple[ReviewedQuestion, ...]
+
 
 Name = Annotated[str, text(255, 1)]
 Id = Annotated[str, text(64)]

@@ -16,8 +16,8 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.markers import find_markers
-from ragstone.plugins.verified.records import State, VerifiedAnswer, VerifiedSource
-from ragstone.plugins.verified.store import own_store
+from ragstone.plugins.verified.contract import State, VerifiedAnswer, VerifiedSource
+from ragstone.plugins.verified.store import SqlVerified
 from ragstone.ports import Adapters, Embedder, find_collection
 from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.searching import visible
@@ -53,7 +53,7 @@ class GiveVerified(Stage):
         stale = ""
         now, names = state_time(), set(ask.principal.names)
         embedder = adapters.embedders.find_indexing(collection)
-        for answer in await own_store(adapters).list_all(collection.tenant, collection.id):
+        for answer in await SqlVerified.of(adapters).list_all(collection.tenant, collection.id):
             is_open = not names.isdisjoint(answer.readers)
             if not is_open or not await asks_same(turn.question, answer.wordings, embedder):
                 continue

@@ -10,21 +10,20 @@ from ragstone.access.asking import current_reader
 from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import InputError, UnknownDocument, UnknownVerified
-from ragstone.core.provenance import Reader
-from ragstone.core.readers import check_readers
+from ragstone.core.readers import Reader, check_readers
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.language.markers import find_markers
 from ragstone.local.added import ServiceParts
-from ragstone.plugins.verified.give_verified import asks_same, find_sources, find_state
-from ragstone.plugins.verified.records import (
+from ragstone.plugins.verified.contract import (
     QuestionGroup,
     ReviewedQuestion,
     SourcePlace,
     VerifiedAnswer,
     VerifiedSource,
 )
-from ragstone.plugins.verified.store import own_store
+from ragstone.plugins.verified.give_verified import asks_same, find_sources, find_state
+from ragstone.plugins.verified.store import SqlVerified
 from ragstone.ports import Adapters, Embedder, Vectors, need_collection
 
 MIN_LIKENESS = 0.6
@@ -40,7 +39,7 @@ class LocalVerified:
 
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
-        self._store = own_store(adapters)
+        self._store = SqlVerified.of(adapters)
 
     async def list_all(self, principal: Principal, collection: str) -> list[VerifiedAnswer]:
         known = await need_collection(self._adapters.catalog, principal.tenant, collection)

@@ -6,23 +6,20 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ragstone.local.added import AdapterParts
-from ragstone.plugins.verified.records import VerifiedAnswer, VerifiedSource
-from ragstone.ports import Adapters
+from ragstone.local.added import StateStore
+from ragstone.plugins.verified.contract import VerifiedAnswer, VerifiedSource
 from ragstone.service import wire
-from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import put
 from ragstone.store.sql.tables import verified_answers as table
 
 _SOURCES = tuple[VerifiedSource, ...]
 
 
-class SqlVerified:
+class SqlVerified(StateStore):
     """Verified answers by tenant and the id of their collection, which takes them along when it is
     dropped. Methods raise StateUnavailable and StorageFull."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "verified"
 
     async def list_all(self, tenant: str, collection: str) -> list[VerifiedAnswer]:
         """Return the newest first, without their states."""
@@ -58,17 +55,6 @@ class SqlVerified:
             return (await connection.execute(gone)).rowcount > 0
 
         return await self._database.write(work)
-
-
-def open_store(parts: AdapterParts) -> SqlVerified:
-    """Make the adapter of this process."""
-    return SqlVerified(parts.database)
-
-
-def own_store(adapters: Adapters) -> SqlVerified:
-    """Return the store that `open_store` has made."""
-    store: SqlVerified = adapters.added["verified"]
-    return store
 
 
 def _answer(row: Mapping[Any, Any]) -> VerifiedAnswer:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.printing import format_time, out_json, print_text, show_list
 from ragstone.cli.running import command
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
-    from ragstone.plugins.webhooks.contract import WebhookService
-    from ragstone.plugins.webhooks.records import EventType, Webhook
+    from ragstone.plugins.webhooks.contract import EventType, Webhook, WebhookService
     from ragstone.service import Service
 
 app = typer.Typer(
@@ -36,14 +36,11 @@ async def add(
     as_json: opt.AsJson = False,
 ) -> int:
     """Tell an address of what happens from now on; the secret is shown this once."""
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
     made = await _operations(service).create(
         Principal(tenant), url, [_event_type(item) for item in event or ()], operator=True
     )
     if as_json:
-        out_json(wire.dump(made))
+        out_json(made)
     else:
         print_text(f"Webhook {made.webhook.id} is told from now on. Its secret, shown once:")
         print_text(made.secret)
@@ -53,8 +50,6 @@ async def add(
 @command(app, "list")
 async def list_(service: "Service", tenant: Tenant = "default", as_json: opt.AsJson = False) -> int:
     """List the webhooks, and how they do."""
-    from ragstone.cli.show import show_list
-
     found = await _operations(service).list_all(tenant)
     return show_list(
         "webhooks",
@@ -69,8 +64,6 @@ async def list_(service: "Service", tenant: Tenant = "default", as_json: opt.AsJ
 @command(app)
 async def enable(service: "Service", id: Id, tenant: Tenant = "default") -> int:
     """Send to a disabled webhook again."""
-    from ragstone.cli.show import print_text
-
     await _operations(service).enable(tenant, id)
     print_text(f"Webhook {id} is told again.")
     return 0
@@ -79,8 +72,6 @@ async def enable(service: "Service", id: Id, tenant: Tenant = "default") -> int:
 @command(app)
 async def remove(service: "Service", id: Id, tenant: Tenant = "default") -> int:
     """Forget a webhook."""
-    from ragstone.cli.show import print_text
-
     await _operations(service).remove(tenant, id)
     print_text(f"Removed {id}.")
     return 0
@@ -89,8 +80,6 @@ async def remove(service: "Service", id: Id, tenant: Tenant = "default") -> int:
 @command(app, "test")
 async def send_test(service: "Service", id: Id, tenant: Tenant = "default") -> int:
     """Send a message to see whether it arrives."""
-    from ragstone.cli.show import print_text
-
     sent = await _operations(service).test(tenant, id)
     print_text(f"Message {sent.id} is queued; 'ragstone webhook deliveries {id}' shows its end.")
     return 0
@@ -105,8 +94,6 @@ async def deliveries(
     as_json: opt.AsJson = False,
 ) -> int:
     """List the last messages to a webhook."""
-    from ragstone.cli.show import format_time, show_list
-
     found = await _operations(service).deliveries(tenant, id, limit)
     return show_list(
         "deliveries",
@@ -129,7 +116,7 @@ def _format_state(webhook: "Webhook") -> str:
 
 def _event_type(text: str) -> "EventType":
     """Return a type of events as it is typed. Raises InputError."""
-    from ragstone.plugins.webhooks.records import EVENT_TYPES
+    from ragstone.plugins.webhooks.contract import EVENT_TYPES
 
     for known in EVENT_TYPES:
         if text == known:

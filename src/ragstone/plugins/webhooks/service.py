@@ -13,8 +13,7 @@ from ragstone.core.errors import InputError, RagstoneError, UnknownWebhook
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
 from ragstone.local.jobs import LocalJobs
-from ragstone.plugins.webhooks.addresses import parse_address, resolve
-from ragstone.plugins.webhooks.records import (
+from ragstone.plugins.webhooks.contract import (
     EVENT_TYPES,
     TEST,
     Delivery,
@@ -23,7 +22,8 @@ from ragstone.plugins.webhooks.records import (
     NewWebhook,
     Webhook,
 )
-from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook, find_store
+from ragstone.plugins.webhooks.deliver import parse_address, resolve
+from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook
 
 log = logging.getLogger(__name__)
 
@@ -115,4 +115,4 @@ class LocalWebhooks:
 
 def open_service(parts: ServiceParts) -> LocalWebhooks:
     """Make the operations of this process."""
-    return LocalWebhooks(find_store(parts.adapters), parts.jobs)
+    return LocalWebhooks(SqlWebhooks.of(parts.adapters), parts.jobs)

@@ -31,12 +31,10 @@ from ragstone.access.gate import OF_A_PERSON
 from ragstone.core.caller import OF_A_KEY
 from ragstone.core.clock import state_time
 from ragstone.core.turn import Principal
-from ragstone.local.added import AdapterParts
+from ragstone.local.added import StateStore
 from ragstone.local.jobs import USUAL_PRIORITY
-from ragstone.plugins.webhooks.records import KIND, Delivery, NewEvent, Webhook
-from ragstone.ports import Adapters
+from ragstone.plugins.webhooks.contract import KIND, Delivery, NewEvent, Webhook
 from ragstone.ports.jobs import DONE, ENDED, INGEST, QUEUED, RUNNING, WRITING, NewJob
-from ragstone.store.sql.database import Database
 from ragstone.store.sql.job_claims import lock_queue_now
 from ragstone.store.sql.jobs import add_job
 from ragstone.store.sql.listing import readable_condition
@@ -88,11 +86,10 @@ class StoredWebhook:
     """Of each collection, by its id: the edition that was told of, the name, and when."""
 
 
-class SqlWebhooks:
+class SqlWebhooks(StateStore):
     """Webhooks by their ids. Methods raise StateUnavailable and StorageFull."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    name = "webhooks"
 
     async def add(self, webhook: StoredWebhook) -> None:
         """Keep a new webhook; what there is of documents counts as told."""
@@ -210,17 +207,6 @@ class SqlWebhooks:
         return await self._database.keep(run_locked)
 
 
-def open_store(parts: AdapterParts) -> SqlWebhooks:
-    """Make the adapter of this process."""
-    return SqlWebhooks(parts.database)
-
-
-def find_store(adapters: Adapters) -> SqlWebhooks:
-    """Return the store that `open_store` has made."""
-    store: SqlWebhooks = adapters.added["webhooks"]
-    return store
-
-
 @dataclass(frozen=True, slots=True)
 class _Change:
     """What a webhook is to be told of a collection: documents with their versions, and those that
@@ -260,6 +246,7 @@ def _queue_news(connection: Connection, *, id: str) -> int:
         return 0
     now = state_time()
     names = _find_names(connection, webhook, now)
+    # Whoever lost the right to make a webhook is told nothing more by the one that is there.
     if names is None:
         reason = "Who made it is no administrator of all collections any more."
         gone = update(webhooks).where(webhooks.c.id == id)
@@ -279,6 +266,7 @@ def _queue_news(connection: Connection, *, id: str) -> int:
         for change in changes
         if change.added or change.changed or change.removed
     ]
+    # What began before and is committed later would be missed, had it been looked for only once.
     until = max(until - OVERLAP_SECONDS, webhook.seen_until)
     connection.execute(update(webhooks).where(webhooks.c.id == id).values(seen_until=until))
     return _queue(connection, webhook=webhook, events=[*events[:room], *told])

@@ -17,7 +17,7 @@ from ragstone.core.conversation import (
     load_turn,
 )
 from ragstone.core.errors import InvalidBlock
-from ragstone.core.provenance import Provenance
+from ragstone.core.readers import Provenance
 from ragstone.core.turn import Message
 from ragstone.language.unicode import replace_unstorable
 

@@ -10,8 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from ragstone.core.errors import ConfigError
-from ragstone.plugins.plone.client import PloneClient
-from ragstone.plugins.plone.credential import ends_soon, token_expiry
+from ragstone.plugins.plone.client import PloneClient, ends_soon, token_expiry
 from ragstone.plugins.plone.settings import PloneSettings
 from tests.plone_server import PASSWORD, TOKEN, USER, PloneServer, plone_server
 

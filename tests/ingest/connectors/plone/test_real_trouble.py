@@ -16,8 +16,7 @@ from ragstone import build
 from ragstone.core.errors import ConfigError
 from ragstone.local import Ragstone
 from ragstone.plugins.plone import client as client_module
-from ragstone.plugins.plone.client import PloneClient, PloneUnavailable
-from ragstone.plugins.plone.credential import RENEWED_BEFORE
+from ragstone.plugins.plone.client import RENEWED_BEFORE, PloneClient, PloneUnavailable
 from ragstone.settings import Settings
 from tests.plone.compared import (
     TYPES,

@@ -11,10 +11,9 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Sources, Thinking, Token
 from ragstone.core.source import Source, citation_sources, passage_sources, sources
 from ragstone.core.turn import Passage, Turn
-from ragstone.http.addresses import source_addresses
+from ragstone.http.addresses import source_addresses, source_list
 from ragstone.http.dialects.openai.requests import ChatRequest
 from ragstone.http.responses import openai_error
-from ragstone.http.source_list import source_list
 from ragstone.http.streaming import Transcript
 from ragstone.service import wire
 

@@ -11,8 +11,13 @@ from ragstone.core.limits import MAX_STOPS
 from ragstone.core.turn import Turn
 from ragstone.http.bodies import Name, StrictBody
 from ragstone.http.dialects.openai.answers import Completion
-from ragstone.http.dialects.openai.requests import LONGEST_USER, ChatRequest, StreamOptions, refuse
-from ragstone.http.dialects.openai.token_texts import decode_tokens
+from ragstone.http.dialects.openai.requests import (
+    LONGEST_USER,
+    ChatRequest,
+    StreamOptions,
+    decode_tokens,
+    refuse,
+)
 from ragstone.http.streaming import Transcript
 
 Object = dict[str, Any]

@@ -8,9 +8,9 @@ from pydantic import Discriminator, Field, Tag
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.tool import ANY_ARGUMENTS, Picture, Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import Message
+from ragstone.http.addresses import without_source_list
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects.pictures import of_urls
-from ragstone.http.source_list import without_source_list
 
 
 class ImageUrl(StrictBody):

@@ -1,6 +1,10 @@
-"""What clients send to the OpenAI-compatible API, and what it means to Ragstone."""
+"""What clients send to the OpenAI-compatible API, and what it means to Ragstone.
+
+Texts that come as tokens: OpenAI's own clients for embeddings send these.
+"""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
@@ -30,9 +34,40 @@ from ragstone.http.dialects.openai.messages import (
     split_question,
     steps,
 )
-from ragstone.http.dialects.openai.token_texts import decode_tokens
 from ragstone.http.responses import well_formed
 from ragstone.language.json_answer import schema_error
+
+ENCODING = "cl100k_base"
+"""That of OpenAI's embedding models, which clients take for models that they do not know."""
+
+MAX_TOKENS = 100_000
+"""Tokens of one text."""
+
+
+def decode_tokens(tokens: list[Any]) -> str:
+    """Return the text of tokens; raises ValueError."""
+    if not tokens or len(tokens) > MAX_TOKENS or not all(type(token) is int for token in tokens):
+        raise ValueError(f"the tokens of a text are 1 to {MAX_TOKENS:,} whole numbers")
+    tokenizer = _tokenizer()
+    if tokenizer is None:
+        raise ValueError(
+            "tokens need the extra ragstone[tokens] on the server; give the texts themselves "
+            "(LangChain: check_embedding_ctx_length=False)"
+        )
+    try:
+        return str(tokenizer.decode_lossy(tokens))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"these are no tokens of {ENCODING}") from error
+
+
+@cache
+def _tokenizer() -> Any:
+    try:
+        from splintr import Tokenizer
+    except ImportError:
+        return None
+    return Tokenizer.from_pretrained(ENCODING)
+
 
 CHAT_MODELS: dict[str, Level] = {
     "ragstone": "standard",

@@ -7,7 +7,7 @@ from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Turn
 from ragstone.plugins.evaluation.answers import normalise_answer, token_f1
-from ragstone.plugins.evaluation.records import FoundPassage, Outcome, Reason, SetQuestion
+from ragstone.plugins.evaluation.contract import FoundPassage, Outcome, Reason, SetQuestion
 
 LIKE_THE_LIKED = 0.5
 """The least token F1 with a good answer at which another one counts as it: half of the words of

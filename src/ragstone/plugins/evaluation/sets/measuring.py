@@ -6,14 +6,14 @@ from statistics import fmean
 from ragstone.core.answer import confidence_level
 from ragstone.plugins.evaluation.answers import normalise_answer, token_f1
 from ragstone.plugins.evaluation.calibration import calibration_error, reliability_steps
-from ragstone.plugins.evaluation.measures import percentile
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     AskSetting,
     ConfidenceStep,
     Outcome,
     OutcomeChange,
     SettingFigures,
 )
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.plugins.evaluation.sets.judging import cites_expected
 
 SHARES = (

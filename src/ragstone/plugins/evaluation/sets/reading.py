@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ragstone.core.errors import InputError
-from ragstone.plugins.evaluation.records import MAX_QUESTIONS, SetQuestion
+from ragstone.plugins.evaluation.contract import MAX_QUESTIONS, SetQuestion
 
 LONGEST_QUESTION = 20_000
 LONGEST_ANSWER = 100_000

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from string import Template
 
-from ragstone.plugins.evaluation.records import (
+from ragstone.plugins.evaluation.contract import (
     EvaluationRun,
     Outcome,
     OutcomeChange,

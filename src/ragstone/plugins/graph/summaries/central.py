@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragstone.core.chunk import Chunk
-from ragstone.core.summary_node import TellingSentence
+from ragstone.core.chunk import Chunk, TellingSentence
 from ragstone.language.outline import outline
 from ragstone.language.sentences import ends_as_sentence, says_something, sentences
 from ragstone.language.words import STOPWORDS, words

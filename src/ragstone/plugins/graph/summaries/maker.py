@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.answer import Usage
-from ragstone.core.chunk import SUMMARY, Chunk, revision, summary_id
+from ragstone.core.chunk import SUMMARY, Chunk, SummaryNode, revision, summary_id
 from ragstone.core.document import STRUCK
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import OWN_TEXT, And, Range, eq
 from ragstone.core.records import Collection, Document
-from ragstone.core.summary_node import SummaryNode
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.readers import upsert_made
 from ragstone.language.code_blocks import fence_text

@@ -7,11 +7,18 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.chunk import MADE, SUMMARY, Chunk
+from ragstone.core.chunk import (
+    MADE,
+    SUMMARY,
+    Chunk,
+    SummaryNode,
+    TellingSentence,
+    Tree,
+    whole_trees,
+)
 from ragstone.core.document import STRUCK
 from ragstone.core.filters import And, AnyOf, eq, reader_filter
 from ragstone.core.records import Collection
-from ragstone.core.summary_node import SummaryNode, TellingSentence, Tree, whole_trees
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.markers import MAX_NUMBER, neutralize_markers, renumber_markers
