@@ -116,7 +116,7 @@ SURE = 0.5
 
 REFUSE_UNLIKELY = 0.38
 """How likely an answer is what was asked, under which it is refused; it is the answer's confidence
-too. `docs/confidence.md` says how right it is there."""
+too. `docs/verdict.md` says how right it is there."""
 
 READ_NOTHING = 0.12
 """How likely the best passage answers under which the reader sees nothing either: of 550 questions
