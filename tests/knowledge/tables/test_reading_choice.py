@@ -92,6 +92,28 @@ async def test_a_denial_never_becomes_its_contrary(
 
 
 @pytest.mark.parametrize(
+    ("heads", "question"),
+    [
+        ("Paint,Suited for,Not suited for", "Which paints are for glass?"),
+        ("Paint,Suited for,Not suited for", "How many paints are suited for glass?"),
+        ("Farbe,Geeignet für,Nicht geeignet für", "Welche Farben sind für glass geeignet?"),
+        (
+            "Peinture,Convient pour,Ne convient pas pour",
+            "Quelles peintures conviennent pour glass ?",
+        ),
+        ("涂料,适用,不适用", "哪些涂料适用于 glass？"),
+    ],
+)
+async def test_a_head_that_denies_is_no_condition_of_a_question_that_does_not(
+    heads: str, question: str, tmp_path: Path
+) -> None:
+    rows = "Alba,wood,glass\nBorea,glass,wood\nCirrus,stone,glass\nDuna,wood,glass\n"
+    said = await say(question, tables_of(written(tmp_path, f"{heads}\n{rows}", "paints.csv")))
+    assert "Alba" not in said
+    assert "3" not in said
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "How many patients can the ventilators treat?",

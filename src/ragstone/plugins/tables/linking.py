@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.language.polarity import read_yes_no
+from ragstone.language.polarity import negations, read_yes_no
 from ragstone.plugins.tables.question_text import (
     NumberWord,
     Places,
@@ -242,7 +242,11 @@ class Linker:
     def links(self) -> list[Link]:
         """Return the conditions that the question may state."""
         words = self._match_words()
-        cells = [*words, *_join_alternatives(words), *self._match_vectors()]
+        cells = [
+            link
+            for link in (*words, *_join_alternatives(words), *self._match_vectors())
+            if not self._is_denied(link)
+        ]
         values = self._index.values
         denied = [
             Link(Condition(link.condition.column, "not in", link.condition.values),
@@ -256,6 +260,11 @@ class Linker:
             *cells, *denied, *self._compare_numbers(), *self._match_ranges(), *self._match_dates(),
             *self._match_flags(),
         ]  # fmt: skip
+
+    def _is_denied(self, link: Link) -> bool:
+        """Tell whether the head of a cell denies what the question does not: "Not for"."""
+        name = self._index.names[self._index.table.place(link.condition.column)]
+        return negations(name) > 0 and not negations(self._question.text)
 
     def _match_words(self) -> list[Link]:
         """Cells that share words with the question; those that share the same ones together."""

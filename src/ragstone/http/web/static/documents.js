@@ -176,14 +176,18 @@ function Search({ collection, empty }) {
       <ol class="sources">${state.found.hits.map(({ chunk, similarity }) => html`<li key=${chunk.chunk_id}>
         <a class="passage" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(chunk.document_id)}/${chunk.start}-${chunk.end}`}>
           <span><strong dir="auto">${chunk.title || chunk.path}</strong> <span class="where">${[chunk.page && t("Page {page}", { page: chunk.page }), chunk.section.at(-1)].filter(Boolean).join(" · ")}</span>
-          <span class="found" dir="auto">${lit(excerpt(chunk.text, words), words)}</span></span></a></li>`)}</ol>`}</section>`;
+          <span class="found" dir="auto">${lit(excerpt(chunk, words), words)}</span></span></a></li>`)}</ol>`}</section>`;
 }
 
-// The part of a passage where the words stand.
-function excerpt(text, words) {
+// The part of a passage where the words stand, from the beginning of a word on, without the heading that stands above it.
+function excerpt(chunk, words) {
+  const heading = chunk.section.at(-1) || "";
+  const text = heading && chunk.text.startsWith(`${heading}\n`) ? chunk.text.slice(heading.length).trimStart() : chunk.text;
   const low = text.toLowerCase();
   const first = Math.min(...words.map((word) => low.indexOf(word)).filter((place) => place >= 0), text.length);
-  const start = first === text.length ? 0 : Math.max(0, first - 80);
+  const before = first === text.length ? 0 : Math.max(0, first - 80);
+  const space = before ? text.slice(before, first).search(/\s/) : -1;
+  const start = before + space + 1;
   return (start ? "…" : "") + text.slice(start, start + 360) + (start + 360 < text.length ? "…" : "");
 }
 
