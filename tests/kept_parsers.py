@@ -51,8 +51,9 @@ class LentProcesses(ParseProcesses):
         return process
 
     def _take_kept(self) -> list[ParseProcess]:
-        """Return a process that waits and may take as much memory, in a list, or none."""
-        for number, (memory_mb, process) in enumerate(_kept):
+        """Return the process that last began to wait and may take as much memory, in a list, or
+        none."""
+        for number, (memory_mb, process) in reversed(list(enumerate(_kept))):
             if memory_mb == self._memory_mb:
                 del _kept[number]
                 self._all.add(process)

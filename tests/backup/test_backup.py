@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ragstone.plugins.sharing.records import Share
 from ragstone.plugins.sharing.store import SqlSharing
 from ragstone.plugins.webhooks.records import Webhook
 
@@ -30,6 +29,7 @@ from ragstone.core.turn import Principal
 from ragstone.ingest.uploads import LINKED, RESTORED, Spool
 from ragstone.local.keys import LocalKeys
 from ragstone.local.repair import find_damage
+from ragstone.plugins.sharing.contract import Share
 from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook
 from ragstone.ports import StoredPerson
 from ragstone.ports.jobs import NewJob

@@ -26,7 +26,6 @@ from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
 from ragstone.ingest import changes, document_changes, file_threads, readers, uploads
-from ragstone.ingest.archives import OpenedArchives, forget_archives, open_archives
 from ragstone.ingest.batch_writer import BatchWriter, Done
 from ragstone.ingest.captions import CaptionMaker, with_picture_text
 from ragstone.ingest.comparison import ChangedFile, FileComparison, is_kept, is_textless_picture
@@ -54,6 +53,7 @@ from ragstone.ingest.files import (
     printable_path,
 )
 from ragstone.ingest.formats.recognition import is_installed
+from ragstone.ingest.members import OpenedArchives, forget_archives, open_archives
 from ragstone.ingest.move import Placement, move_if_due
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import PARSE_PROCESSES, ParseProcesses

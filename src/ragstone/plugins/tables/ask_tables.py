@@ -32,8 +32,10 @@ from ragstone.plugins.tables.computation import (
     is_equal,
     number_rows,
 )
+from ragstone.plugins.tables.intervals import has_ranges
 from ragstone.plugins.tables.plain_queries import PlainQueries
 from ragstone.plugins.tables.queries import QueryResult, TableQueries
+from ragstone.plugins.tables.question_text import read_question_text
 from ragstone.plugins.tables.reading_choice import MIN_ASKED, choose_reading, weigh_rows
 from ragstone.plugins.tables.sandbox import own_sandbox
 from ragstone.plugins.tables.saying import SHOWN, describe_computation, record, sentence
@@ -119,7 +121,8 @@ class Tables(Stage):
             return Step(turn, "skipped", why)
         likely = await weigh_rows(turn.question, adapters.embedders.multilingual())
         of_rows, of_cells = likely >= MIN_ASKED, asks_of_cells(turn.question)
-        if not of_rows and not of_cells:
+        has_number = bool(read_question_text(turn.question).numbers)
+        if not of_rows and not of_cells and not has_number:
             return Step(turn, "skipped", "nothing is counted, added up, compared or filtered")
         documents = await _read_documents(turn, adapters, self.documents, self.chunks)
         left_out = "; ".join(document.why for document in documents if document.why)
@@ -127,9 +130,11 @@ class Tables(Stage):
             return Step(turn, "skipped", left_out)
         tables = list[TypedTable]()
         # Other questions are about cells, for which no columns are typed, unless a model may ask.
-        if of_rows or (self.asks_model and adapters.completer):
+        if of_rows or has_number or (self.asks_model and adapters.completer):
             tables = [table for table, _ in await _type_tables(documents)]
-        attempt = await _answer(turn, adapters, documents, tables if of_rows else ())
+        # No word of the question finds the row whose range holds its number.
+        asked = tables if of_rows else [t for t in tables if has_number and has_ranges(t)]
+        attempt = await _answer(turn, adapters, documents, asked)
         if attempt.reply is None and self.asks_model and (attempt.computes or of_cells):
             attempt = await _by_model(turn, adapters, tables, attempt)
         turn, reply = replace(turn, usage=turn.usage + attempt.usage), attempt.reply

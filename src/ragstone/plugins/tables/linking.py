@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from itertools import combinations
+from math import inf
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.language.polarity import negations, read_yes_no
+from ragstone.plugins.tables.intervals import read_intervals
 from ragstone.plugins.tables.question_text import (
+    FIRST_YEAR,
     NumberWord,
     Places,
     QuestionText,
@@ -41,6 +44,9 @@ MAX_PART_VALUES, MIN_PART, MAX_PART_ROWS = 40, 0.3, 15
 MAX_PART_ROWS where less than MIN_PART of their words are shared."""
 
 MAX_WORD_LINKS, MAX_VECTOR_LINKS, NEAR_COLUMNS = 8, 6, 3
+IN_RANGE = 0.8
+"""How near a cell is whose range holds a number: as one that the question names by a word."""
+
 WINDOW = 4
 """Words before a number that say how it compares."""
 
@@ -70,7 +76,8 @@ Kind = Literal[
 class Link:
     """A condition that words of a question may mean: how near they are (`score`), how much nearer
     than to what else they could be (`margin`), and how near to the question's words its column is,
-    where the words do not say which (`column`)."""
+    where the words do not say which (`column`). `by_range` says that the cells are ranges, which
+    hold a number of the question."""
 
     condition: Condition
     kind: Kind
@@ -78,6 +85,7 @@ class Link:
     places: Places
     margin: float = 0.0
     column: float = 0.0
+    by_range: bool = False
 
     @property
     def prior(self) -> float:
@@ -139,6 +147,11 @@ class TableIndex:
         self.cells = cells
         self.titles = [humanize_name(title) for title in (*table.names, *table.titles)]
         self.by_word: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
+        self.intervals = [
+            read_intervals(str(value) for value in values)
+            if table.columns[place].type == "text" and len(values) <= MAX_PART_VALUES else []
+            for place, values in enumerate(self.values)
+        ]  # fmt: skip
         self.compared: list[tuple[int, str]] = []
         for place, column in enumerate(table.columns):
             texts = [v for v in self.values[place] if isinstance(v, str)]
@@ -244,9 +257,11 @@ class Linker:
         words = self._match_words()
         cells = [
             link
-            for link in (*words, *_join_alternatives(words), *self._match_vectors())
+            for link in (
+                *words, *_join_alternatives(words), *self._match_vectors(), *self._match_intervals()
+            )
             if not self._is_denied(link)
-        ]
+        ]  # fmt: skip
         values = self._index.values
         denied = [
             Link(Condition(link.condition.column, "not in", link.condition.values),
@@ -326,6 +341,20 @@ class Linker:
                          float(best[item] - others.max()))
                 )  # fmt: skip
         return sorted(links, key=lambda link: -link.score - link.margin)[:MAX_VECTOR_LINKS]
+
+    def _match_intervals(self) -> Iterator[Link]:
+        """Yield the cells whose range holds a number that no cell is, in the columns nearest to the
+        question."""
+        figures = {value for values in self._index.values for value in values}
+        for place in self.ranked[:NEAR_COLUMNS]:
+            ranges = self._index.intervals[place]
+            of_years = any(FIRST_YEAR <= item.low < inf for item in ranges)
+            for number in self._numbers:
+                held = [item for item in ranges if item.holds(number.value)]
+                if held and number.is_year == of_years and number.value not in figures:
+                    cells = tuple(item.text for item in held)
+                    condition = Condition(self._index.table.columns[place].name, "in", cells)
+                    yield Link(condition, "exact", IN_RANGE, number.places, by_range=True)
 
     def _compare_numbers(self) -> Iterator[Link]:
         """Conditions that a number states for columns of numbers and, if it is a year, of dates."""

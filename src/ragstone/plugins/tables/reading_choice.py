@@ -18,7 +18,7 @@ from ragstone.plugins.tables.linking import Floats, Linker, TableIndex, list_tex
 from ragstone.plugins.tables.question_text import QuestionText, read_question_text
 from ragstone.plugins.tables.readings import Outcome, Readings, TableReading
 from ragstone.plugins.tables.saying import describe_reading
-from ragstone.plugins.tables.table_question import OPERATIONS
+from ragstone.plugins.tables.table_question import OPERATIONS, Condition
 from ragstone.ports import AnswerJudge, Embedder
 from ragstone.retrieve.typed_table import TypedTable
 from ragstone.verify.reading_judge import MIN_PROBABILITY, count_pieces
@@ -174,15 +174,17 @@ def rank_readings(
     readings: Sequence[TableReading], scores: Floats, none: float
 ) -> list[LikelyReading]:
     """Return the likeliest reading of each outcome, best first. Those that come to the same count
-    together."""
+    together, and so do those of the same range: its row says them all."""
     if not readings:
         return []
     likely = np.exp(np.append(scores, none) - max(float(scores.max()), none))
     likely = likely[:-1] / likely.sum()
-    shares: dict[tuple[Outcome, str], float] = defaultdict(float)
-    best: dict[tuple[Outcome, str], int] = {}
+    shares: dict[tuple[Outcome | tuple[Condition, ...], str], float] = defaultdict(float)
+    best: dict[tuple[Outcome | tuple[Condition, ...], str], int] = {}
     for place, share in enumerate(likely.tolist()):
-        outcome = (readings[place].outcome, readings[place].asked.table.name)
+        reading = readings[place]
+        comes_to = reading.asked.conditions if reading.by_range else reading.outcome
+        outcome = (comes_to, reading.asked.table.name)
         shares[outcome] += share
         if share > likely[best.setdefault(outcome, place)]:
             best[outcome] = place

@@ -60,11 +60,15 @@ class TableReading:
     named: int = 1
 
     @property
+    def by_range(self) -> bool:
+        """Whether a cell is meant whose range holds a number of the question."""
+        return any(link.by_range for link in self.links)
+
+    @property
     def is_computed(self) -> bool:
-        """Whether it is more than what a single row says, which search finds."""
-        return self.asked.operation != "cell" and not (
-            self.asked.operation == "list" and self.named == 1
-        )
+        """Whether it is more than what a single row says, which search finds by its words."""
+        one_row = self.asked.operation == "list" and self.named == 1
+        return self.by_range or (self.asked.operation != "cell" and not one_row)
 
 
 class Readings:
