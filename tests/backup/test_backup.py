@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ragstone.plugins.sharing.store import SqlSharing
-from ragstone.plugins.webhooks.records import Webhook
 
 from ragstone import build
 from ragstone.access.secrets import key_id
@@ -30,6 +28,8 @@ from ragstone.ingest.uploads import LINKED, RESTORED, Spool
 from ragstone.local.keys import LocalKeys
 from ragstone.local.repair import find_damage
 from ragstone.plugins.sharing.contract import Share
+from ragstone.plugins.sharing.service import SqlSharing
+from ragstone.plugins.webhooks.contract import Webhook
 from ragstone.plugins.webhooks.store import SqlWebhooks, StoredWebhook
 from ragstone.ports import StoredPerson
 from ragstone.ports.jobs import NewJob
