@@ -1,8 +1,10 @@
 """What was computed, as a sentence in the language of the question, and the rows beside it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from importlib.resources import files
 
 from ragstone.language.quantities import COMMA_DECIMAL
 from ragstone.plugins.tables.cells import CellComputation
@@ -13,151 +15,19 @@ from ragstone.retrieve.typed_table import MAX_DECIMALS
 SHOWN = 10
 """Rows that are shown at most, and groups that are named."""
 
-_TEXTS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "rows_1": "1 row of the table “{table}” matches{where}",
-        "rows": "{n} rows of the table “{table}” match{where}",
-        "all_rows": "The table “{table}” has {n} rows",
-        "sum": "The sum of {measure} over {n} rows of the table “{table}” is {figure}{where}",
-        "cell": "{measure} is {figure} in the table “{table}”{where}",
-        "average": "The average {measure} of {n} rows of the table “{table}” is {figure}{where}",
-        "most": "The highest {measure} in the table “{table}” is {figure}{where}",
-        "least": "The lowest {measure} in the table “{table}” is {figure}{where}",
-        "most_date": "The latest {measure} in the table “{table}” is {figure}{where}",
-        "least_date": "The earliest {measure} in the table “{table}” is {figure}{where}",
-        "most_rows": "Most rows of the table “{table}” have the {group} {groups}{where}",
-        "least_rows": "Fewest rows of the table “{table}” have the {group} {groups}{where}",
-        "values": "{measure} has {n} different values in the table “{table}”{where}: {groups}",
-        "top": "The {n} highest {measure} in the table “{table}”{where}: {names}",
-        "bottom": "The {n} lowest {measure} in the table “{table}”{where}: {names}",
-        "largest_sum": "The {group} with most {measure} in “{table}” is {groups}{where}",
-        "smallest_sum": "The {group} with least {measure} in “{table}” is {groups}{where}",
-        "share": "For {figure} % of {among} rows of the table “{table}”{where}, {part}",
-        "difference": "The average {measure} in “{table}” differs by {figure}: {groups}",
-        "difference_rows": "The numbers of rows in “{table}” differ by {figure}: {groups}",
-        "between": "{column} is between {first} and {last}",
-        "empty_cell": "{column} is empty",
-        "denied": "{column} is not {values}",
-        "month": "the month of {column}",
-        "empty": "; {empty} of the rows have no figure there",
-        "totals": "; rows of totals are left out",
-        "first": " (the first {shown} follow)",
-        "where": " where {conditions}",
-        "and": " and ", "or": " or ", "is": "{column} is {values}",
-        ">": "{column} is over {values}", ">=": "{column} is at least {values}",
-        "<": "{column} is under {values}", "<=": "{column} is at most {values}",
-        "year <": "{column} is before {values}", "year >": "{column} is after {values}",
-        "year": "the year of {column}",
-    },
-    "de": {
-        "rows_1": "1 Zeile der Tabelle „{table}“ passt{where}",
-        "rows": "{n} Zeilen der Tabelle „{table}“ passen{where}",
-        "all_rows": "Die Tabelle „{table}“ hat {n} Zeilen",
-        "sum": "Die Summe von {measure} über {n} Zeilen der Tabelle „{table}“ ist {figure}{where}",
-        "cell": "{measure} ist in der Tabelle „{table}“ {figure}{where}",
-        "average": "{measure} ist im Durchschnitt von {n} Zeilen in „{table}“ {figure}{where}",
-        "most": "Der höchste Wert von {measure} in der Tabelle „{table}“ ist {figure}{where}",
-        "least": "Der niedrigste Wert von {measure} in der Tabelle „{table}“ ist {figure}{where}",
-        "most_date": "Der späteste Wert von {measure} in „{table}“ ist {figure}{where}",
-        "least_date": "Der früheste Wert von {measure} in „{table}“ ist {figure}{where}",
-        "most_rows": "Die meisten Zeilen der Tabelle „{table}“ haben {group} {groups}{where}",
-        "least_rows": "Die wenigsten Zeilen der Tabelle „{table}“ haben {group} {groups}{where}",
-        "values": "{measure} hat in „{table}“ {n} verschiedene Werte{where}: {groups}",
-        "top": "Die {n} höchsten Werte von {measure} in „{table}“{where}: {names}",
-        "bottom": "Die {n} niedrigsten Werte von {measure} in „{table}“{where}: {names}",
-        "largest_sum": "{group} mit am meisten {measure}: {groups} („{table}“{where})",
-        "smallest_sum": "{group} mit am wenigsten {measure}: {groups} („{table}“{where})",
-        "share": "Für {figure} % von {among} Zeilen in „{table}“{where} gilt, dass {part}",
-        "difference": "{measure} unterscheidet sich in „{table}“ im Schnitt um {figure}: {groups}",
-        "difference_rows": "Die Zeilenzahlen in „{table}“ unterscheiden sich um {figure}: {groups}",
-        "between": "{column} zwischen {first} und {last} liegt",
-        "empty_cell": "{column} leer ist",
-        "denied": "{column} nicht {values} ist",
-        "month": "der Monat von {column}",
-        "empty": "; {empty} der Zeilen haben dort keine Zahl",
-        "totals": "; Summenzeilen sind nicht mitgezählt",
-        "first": " (die ersten {shown} folgen)",
-        "where": ", wo {conditions}",
-        "and": " und ", "or": " oder ", "is": "{column} {values} ist",
-        ">": "{column} über {values} liegt", ">=": "{column} mindestens {values} ist",
-        "<": "{column} unter {values} liegt", "<=": "{column} höchstens {values} ist",
-        "year <": "{column} vor {values} liegt", "year >": "{column} nach {values} liegt",
-        "year": "das Jahr von {column}",
-    },
-    "zh": {
-        "rows_1": "表“{table}”中有 1 行符合{where}",
-        "rows": "表“{table}”中有 {n} 行符合{where}",
-        "all_rows": "表“{table}”共有 {n} 行",
-        "sum": "表“{table}”中 {n} 行的 {measure} 总和是 {figure}{where}",
-        "cell": "表“{table}”中 {measure} 是 {figure}{where}",
-        "average": "表“{table}”中 {n} 行的 {measure} 平均值是 {figure}{where}",
-        "most": "表“{table}”中 {measure} 的最大值是 {figure}{where}",
-        "least": "表“{table}”中 {measure} 的最小值是 {figure}{where}",
-        "most_date": "表“{table}”中 {measure} 的最晚日期是 {figure}{where}",
-        "least_date": "表“{table}”中 {measure} 的最早日期是 {figure}{where}",
-        "most_rows": "表“{table}”中行数最多的 {group} 是 {groups}{where}",
-        "least_rows": "表“{table}”中行数最少的 {group} 是 {groups}{where}",
-        "values": "表“{table}”中 {measure} 有 {n} 个不同的值{where}：{groups}",
-        "top": "表“{table}”中 {measure} 最大的 {n} 个值{where}：{names}",
-        "bottom": "表“{table}”中 {measure} 最小的 {n} 个值{where}：{names}",
-        "largest_sum": "表“{table}”中 {measure} 总和最大的 {group} 是 {groups}{where}",
-        "smallest_sum": "表“{table}”中 {measure} 总和最小的 {group} 是 {groups}{where}",
-        "share": "表“{table}”的 {among} 行中有 {figure} % 符合{part}{where}",
-        "difference": "表“{table}”中 {measure} 的平均值相差 {figure}：{groups}",
-        "difference_rows": "表“{table}”中的行数相差 {figure}：{groups}",
-        "between": "{column} 在 {first} 和 {last} 之间",
-        "empty_cell": "{column} 为空",
-        "denied": "{column} 不是 {values}",
-        "month": "{column} 的月份",
-        "empty": "；其中 {empty} 行没有数值",
-        "totals": "；合计行不计在内",
-        "first": "（以下为前 {shown} 行）",
-        "where": "（{conditions}）",
-        "and": "，", "or": " 或 ", "is": "{column} 为 {values}",
-        ">": "{column} 大于 {values}", ">=": "{column} 不小于 {values}",
-        "<": "{column} 小于 {values}", "<=": "{column} 不大于 {values}",
-        "year <": "{column} 早于 {values}", "year >": "{column} 晚于 {values}",
-        "year": "{column} 的年份",
-    },
-}  # fmt: skip
+_TEXTS: Mapping[str, Mapping[str, Mapping[str, str]]] = json.loads(
+    files(__package__).joinpath("data/sentences.json").read_text(encoding="utf-8")
+)
+"""What is said of rows and of cells, by language."""
 
-_COMPUTATIONS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "change": "{subject}, {first} less {last}: {formula} = {figure}.",
-        "percent": "{subject}, change from {last} to {first}: {formula} = {figure} %.",
-        "sum": "{subject}, sum of {places}: {formula} = {figure}.",
-        "average": "{subject}, average of {places}: {formula} = {figure}.",
-        "share": "{subject}, {first} as a share of {last}: {formula} = {figure} %.",
-        "ratio": "{subject}, ratio of {first} to {last}: {formula} = {figure}.",
-        "most": "{subject} is highest for {best}, {figure} ({formula}).",
-        "least": "{subject} is lowest for {best}, {figure} ({formula}).",
-    },
-    "de": {
-        "change": "{subject}, {first} weniger {last}: {formula} = {figure}.",
-        "percent": "{subject}, Veränderung von {last} zu {first}: {formula} = {figure} %.",
-        "sum": "{subject}, Summe von {places}: {formula} = {figure}.",
-        "average": "{subject}, Durchschnitt von {places}: {formula} = {figure}.",
-        "share": "{subject}, Anteil von {first} an {last}: {formula} = {figure} %.",
-        "ratio": "{subject}, Verhältnis von {first} zu {last}: {formula} = {figure}.",
-        "most": "{subject} ist am höchsten für {best}, {figure} ({formula}).",
-        "least": "{subject} ist am niedrigsten für {best}, {figure} ({formula}).",
-    },
-    "zh": {
-        "change": "{subject}，{first} 减 {last}：{formula} = {figure}。",
-        "percent": "{subject}，从 {last} 到 {first} 的变化：{formula} = {figure} %。",
-        "sum": "{subject}，{places} 之和：{formula} = {figure}。",
-        "average": "{subject}，{places} 的平均值：{formula} = {figure}。",
-        "share": "{subject}，{first} 占 {last} 的比例：{formula} = {figure} %。",
-        "ratio": "{subject}，{first} 与 {last} 之比：{formula} = {figure}。",
-        "most": "{subject} 最高的是 {best}，{figure}（{formula}）。",
-        "least": "{subject} 最低的是 {best}，{figure}（{formula}）。",
-    },
-}
+
+def _find_texts(kind: str, language: str) -> Mapping[str, str]:
+    return _TEXTS[kind].get(language, _TEXTS[kind]["en"])
 
 
 def describe_computation(item: CellComputation, language: str) -> str:
     """Return the sentence that states what was computed of some cells, with the formula."""
-    form = _COMPUTATIONS.get(language, _COMPUTATIONS["en"])[item.operation]
+    form = _find_texts("cells", language)[item.operation]
     scale = max(max(0, -int(cell.value.as_tuple().exponent)) for cell in item.cells)
     scale = min(scale, MAX_DECIMALS)
     places = {"change": scale, "sum": scale, "most": scale, "least": scale}.get(item.operation, 2)
@@ -195,7 +65,7 @@ def describe_reading(asked: TableQuestion, language: str) -> str:
 
 def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
     """Return the sentence that states what was computed."""
-    texts = _TEXTS.get(language, _TEXTS["en"])
+    texts = _find_texts("rows", language)
     count = len(found.rows)
     scale = next((c.scale for c in asked.table.columns if c.name == asked.measure), 0)
     exact = scale if scale >= 0 else MAX_DECIMALS
@@ -325,7 +195,7 @@ def _figure(value: Decimal | date | None, places: int, language: str, groups: bo
     if "." in text and (places >= DECIMALS or value == int(value)):
         text = text.rstrip("0").rstrip(".")
     if language in COMMA_DECIMAL:
-        text = text.translate(str.maketrans(",.", ".,"))
+        text = text.translate(str.maketrans(",.", "\u202f," if language == "fr" else ".,"))
     return text
 
 
