@@ -76,5 +76,10 @@ def keeping_parsers(patch: pytest.MonkeyPatch) -> Iterator[None]:
     _usual = _surroundings()
     patch.setattr(pipeline, "ParseProcesses", LentProcesses)
     yield
+    end_kept_parsers()
+
+
+def end_kept_parsers() -> None:
+    """End the processes that wait for a next one."""
     while _kept:
         _kept.pop()[1].close().result()

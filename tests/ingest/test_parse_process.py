@@ -33,6 +33,7 @@ from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.settings import IngestSettings
 from tests.ingest import hostile_files
 from tests.ingest.pdf_files import pdf
+from tests.kept_parsers import end_kept_parsers
 from tests.packages import Site
 from tests.packages import site as site
 from tests.patience import PATIENCE, until
@@ -174,6 +175,12 @@ async def refusal(processes: ParseProcesses, file: Path) -> DocumentError:
         "Some words."
     ]
     return raised.value
+
+
+@pytest.fixture(autouse=True)
+def alone() -> None:
+    """No process of an earlier test is left: these are counted."""
+    end_kept_parsers()
 
 
 def children() -> list[psutil.Process]:

@@ -154,7 +154,7 @@ async def test_a_new_month_begins_with_nothing_used(
         await ask(world, EVA)
     later = month_end(state_time()) + 1
 
-    monkeypatch.setattr("ragstone.plugins.quotas.store.state_time", lambda: later)
+    monkeypatch.setattr("ragstone.plugins.quotas.service.state_time", lambda: later)
 
     assert (await use_of(world, "user:eva")).used_tokens == 0
     await ask(world, EVA)
