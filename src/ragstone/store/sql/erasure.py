@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Table, Text, cast, delete, func, select, update
 
 from ragstone.core.clock import state_time
 from ragstone.core.turn import Principal
@@ -35,6 +35,7 @@ from ragstone.store.sql.tables import (
     theme_revisions,
     themes,
     verified_answers,
+    versions,
     vocabulary,
     vocabulary_read,
 )
@@ -125,6 +126,7 @@ def _delete_names(connection: Connection, whose: Principal) -> None:
     ):
         connection.execute(delete(table).where(table.c.tenant == whose.tenant, column == value))
     _delete_from_verified(connection, whose, name)
+    _delete_from_deleted(connection, whose, name)
 
 
 def _delete_from_verified(connection: Connection, whose: Principal, name: str) -> None:
@@ -139,6 +141,17 @@ def _delete_from_verified(connection: Connection, whose: Principal, name: str) -
             connection.execute(delete(table).where(table.c.id == id))
         elif left != names:
             connection.execute(update(table).where(table.c.id == id).values(readers=left))
+
+
+def _delete_from_deleted(connection: Connection, whose: Principal, name: str) -> None:
+    """Delete the user from those who could read documents that are deleted."""
+    table, named = versions, json.dumps(name)
+    mine = cast(table.c.last_readers, Text).contains(named, autoescape=True)
+    mine &= table.c.tenant == whose.tenant
+    rows = connection.execute(select(table.c.document_id, table.c.last_readers).where(mine)).all()
+    for id, names in rows:
+        left = [reader for reader in names if reader != name]
+        connection.execute(update(table).where(table.c.document_id == id).values(last_readers=left))
 
 
 def _delete_made_of_gone(connection: Connection, tenant: str) -> None:

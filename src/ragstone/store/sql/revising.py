@@ -254,11 +254,14 @@ def retire(connection: Connection, *, document_ids: Sequence[str]) -> Change:
 
 def keep_last_readers(connection: Connection, which: ColumnElement[bool]) -> None:
     """Remember who may read the documents that are about to be deleted."""
-    readers = select(documents.c.allowed).where(documents.c.id == versions.c.document_id)
+    mine = documents.c.id == versions.c.document_id
     connection.execute(
         update(versions)
         .where(versions.c.document_id.in_(select(documents.c.id).where(which)))
-        .values(last_readers=readers.scalar_subquery())
+        .values(
+            tenant=select(documents.c.tenant).where(mine).scalar_subquery(),
+            last_readers=select(documents.c.allowed).where(mine).scalar_subquery(),
+        )
     )
 
 

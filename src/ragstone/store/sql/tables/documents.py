@@ -184,11 +184,12 @@ versions = Table(
     metadata,
     Column("document_id", Text, primary_key=True),
     Column("last", Integer, nullable=False),
+    Column("tenant", Text, nullable=True),
     Column("last_readers", JSON(none_as_null=True), nullable=True),
 )
 """The last number given to each document, also to deleted ones: no revision name is used twice,
 so a citation or a late purge can never mean other content. `last_readers` are those that it had
-when it was deleted, if it was: who may read what is kept of answers from it."""
+when it was deleted, if it was: who of the `tenant` may read what is kept of answers from it."""
 
 editions = Table(
     "editions",

@@ -12,4 +12,5 @@ def upgrade() -> None:
     create_tables(op.get_bind(), revision)
     # They are declared, and of later schemas.
     op.drop_column("documents", "left_out")
+    op.drop_column("versions", "tenant")
     op.drop_column("versions", "last_readers")

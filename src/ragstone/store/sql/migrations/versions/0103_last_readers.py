@@ -8,4 +8,5 @@ down_revision = "0102"
 
 
 def upgrade() -> None:
+    op.add_column("versions", sa.Column("tenant", sa.Text(), nullable=True))
     op.add_column("versions", sa.Column("last_readers", sa.JSON(), nullable=True))
