@@ -116,6 +116,26 @@ async def test_what_was_taken_from_somebody_stays_closed_when_it_is_deleted(
     assert told(await house.send(board, "GET", "/api/v1/conversations/room-2"))
 
 
+async def test_who_is_forgotten_is_no_last_reader_and_others_stay(house: House) -> None:
+    eva, board = await house.key(), await house.key(user="ben", groups=["board"])
+    admin = await house.key("admin", "root", groups=["board"])
+    for headers, room in ((eva, "room-1"), (board, "room-2")):
+        assert told(await house.ask(headers, PAY, room, "hr"))
+    body = {"readers": ["user:eva", *BOARD], "paths": ["/hr/pay.md"]}
+    assert (await house.send(admin, "PUT", READERS, body)).json() == {"documents": 1}
+    principal = {"tenant": "default", "user": "root", "groups": ["board"]}
+    found = await call(house, admin, "documents", principal=principal, collection="hr")
+    [id] = [item["id"] for item in found.json() if item["path"] == "/hr/pay.md"]
+    await call(house, admin, "delete", principal=principal, collection="hr", paths=["/hr/pay.md"])
+
+    forgotten = await house.send(admin, "POST", "/api/v1/conversations/forget", {"user": "eva"})
+
+    assert forgotten.status_code == 200, forgotten.text
+    catalog = house.service._adapters.catalog
+    assert await catalog.find_readers([id]) == {id: ("group:board",)}
+    assert told(await house.send(board, "GET", "/api/v1/conversations/room-2"))
+
+
 async def test_a_closed_folder_and_a_closed_collection_close_what_is_there_and_comes(
     house: House,
 ) -> None:
