@@ -55,7 +55,7 @@ def test_a_number_lies_in_one_range_at_most_but_for_common_bounds(
 ) -> None:
     bounds.sort()
     pairs = list(zip(bounds[::2], bounds[1::2], strict=False))
-    found = read_intervals(f"{low} - {high}" for low, high in pairs)
+    found = read_intervals([f"{low} - {high}" for low, high in pairs])
     assert [(item.low, item.high) for item in found] == pairs
     assert sum(item.holds(Decimal(number)) for item in found) <= 1
 

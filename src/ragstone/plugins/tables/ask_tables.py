@@ -133,7 +133,11 @@ class Tables(Stage):
         if of_rows or has_number or (self.asks_model and adapters.completer):
             tables = [table for table, _ in await _type_tables(documents)]
         # No word of the question finds the row whose range holds its number.
-        asked = tables if of_rows else [t for t in tables if has_number and has_ranges(t)]
+        asked = tables
+        if not of_rows:
+            asked = await asyncio.to_thread(
+                lambda: [table for table in tables if has_number and has_ranges(table)]
+            )
         attempt = await _answer(turn, adapters, documents, asked)
         if attempt.reply is None and self.asks_model and (attempt.computes or of_cells):
             attempt = await _by_model(turn, adapters, tables, attempt)

@@ -1,7 +1,7 @@
 """Columns whose cells are ranges of numbers: "0 to 2", "3 to 9", "20 and more"."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -11,6 +11,9 @@ from ragstone.retrieve.typed_table import TypedTable
 
 MIN_RANGES = 2
 """Cells with two numbers from which a column is one of ranges."""
+
+MAX_RANGES = 40
+"""Different cells of a column that are read."""
 
 MAX_CHARS = 40
 """Characters of a cell that may be a range: longer ones say more."""
@@ -28,13 +31,15 @@ class Interval:
         return self.low <= number <= self.high
 
 
-def read_intervals(texts: Iterable[str]) -> list[Interval]:
+def read_intervals(texts: Collection[str]) -> list[Interval]:
     """Return the ranges of the cells of a column, the lowest first; none where one of them is no
-    range, or where two hold for the same numbers.
+    range, where two hold for the same numbers, or where there are more than `MAX_RANGES`.
 
     A single number is the bound of what lies above or below all others, in whatever language it
     says so ("20 and more", "bis 5"), or stands for itself.
     """
+    if len(texts) > MAX_RANGES:
+        return []
     bounds: list[tuple[str, Sequence[float]]] = []
     for text in texts:
         numbers = [max(quantity.values) for quantity in quantities(text)]

@@ -148,8 +148,8 @@ class TableIndex:
         self.titles = [humanize_name(title) for title in (*table.names, *table.titles)]
         self.by_word: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
         self.intervals = [
-            read_intervals(str(value) for value in values)
-            if table.columns[place].type == "text" and len(values) <= MAX_PART_VALUES else []
+            read_intervals([str(value) for value in values])
+            if table.columns[place].type == "text" else []
             for place, values in enumerate(self.values)
         ]  # fmt: skip
         self.compared: list[tuple[int, str]] = []
