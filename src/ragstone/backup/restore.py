@@ -17,6 +17,9 @@ from ragstone.ingest.uploads import Originals
 from ragstone.ports import Catalog, ChunkIndex, StateDump, bulk_load, check_late, home, may_share
 from ragstone.service.maintenance import Upkeep
 
+MAX_NAMED = 20
+"""Removed accounts that a restore names."""
+
 
 async def restore(
     file: Path,
@@ -65,10 +68,10 @@ async def restore(
     held = f"{format_count(chunks, 'chunk')} and {format_count(len(uploads), 'upload')}"
     notes = [f"{format_count(len(written), 'collection')} with {held} are back."]
     if removed:
-        left = f" and {len(removed) - 20} more" if len(removed) > 20 else ""
-        notes.append(
-            f"Accounts removed since the backup are not back: {', '.join(removed[:20])}{left}."
-        )
+        more = len(removed) - MAX_NAMED
+        left = f" and {more} more" if more > 0 else ""
+        named = ", ".join(removed[:MAX_NAMED])
+        notes.append(f"Accounts removed since the backup are not back: {named}{left}.")
     yield Upkeep("done", chunks, chunks, finished=True, notes=tuple(notes))
 
 

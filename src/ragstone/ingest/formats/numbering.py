@@ -1,8 +1,7 @@
-"""Numbers and bullets of list items; the paragraphs of Word only refer to theirs.
+"""Numbers and bullets of list items: those that paragraphs of Word refer to, and those that are
+typed before paragraphs of any format, as in statutes: "a) ...", "1. ...", "（一）...".
 
-Lists whose numbers are typed: paragraphs "a) ...", "1. ..." or "（一）..." of any format.
-
-Whoever writes statutes or contracts types them. Only a list that is known as one is given whole.
+Only a list that is known as one is given whole.
 """
 
 import re

@@ -1,7 +1,5 @@
-"""Settings changed at run time, in the state database.
-
-Prompts in the state database; what was read of them is in memory, and in Redis if there is
-one.
+"""Settings and prompts changed at run time, in the state database; what was read of the prompts is
+in memory, and in Redis if there is one.
 
     memory -> Redis -> database -> the configuration file -> the shipped files
 
